@@ -19,7 +19,7 @@ struct AuthorityCommand: ParsableCommand {
             LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY"))
         }
 
-        /// The authority, or a line that says how to get one.
+        /// Returns the authority. If there is none, the error says how to create it.
         func existing() throws -> LocalAuthority {
             guard authority.exists else {
                 let place =

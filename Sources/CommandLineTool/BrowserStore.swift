@@ -1,23 +1,23 @@
 import EmulatorCore
 import Platform
 
-/// A certificate store for the browsers of one command: a copy of the person's own, with the authority in it. Chromium and
-/// Chrome, and what is built of them, read `~/.pki/nssdb` on Linux; the copy takes its place for the command alone.
+/// A certificate store for the browsers of one command: a copy of the user's store with the authority's certificate
+/// added. Chromium, Chrome and browsers built from them read `~/.pki/nssdb` on Linux; the command sees the copy there.
 /// <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
 struct BrowserStore {
     private static let files = ["cert9.db", "key4.db", "pkcs11.txt"]
 
-    /// The copy.
+    /// The path of the copy.
     let path: String
-    /// Where browsers look.
+    /// The path at which browsers look for the store.
     let place: String
 
-    /// Why there is none, in a sentence.
+    /// The reason why there is no store, in a sentence.
     struct Absence: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Makes the copy in `directory`. `authority` is the file of the authority's certificate.
+    /// Makes the copy in `directory`. `authority` is the path of the authority's certificate.
     init(authority: String, in directory: String) throws(Absence) {
         guard let home = Environment.variable("HOME") else {
             throw Absence(
@@ -48,7 +48,7 @@ struct BrowserStore {
                 description:
                     "Chromium and Chrome don't trust the authority: certutil couldn't add it to a copy of \(place)")
         }
-        // They stay: the store of another command that runs now may lie over them.
+        // The directories stay: another running command may have its store mounted there.
         do { try File.makeDirectory(place, mode: 0o700) } catch {
             throw Absence(description: "Chromium and Chrome don't trust the authority: \(error)")
         }

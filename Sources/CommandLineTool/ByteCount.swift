@@ -3,7 +3,7 @@ import ArgumentParser
 /// A size as people write it: `64MB`, `500kB`, `1GB`, `1MiB`, or bytes without a unit.
 struct ByteCount: ExpressibleByArgument, Sendable {
     static let expectation = "a size such as 64MB, 1 MB to 1 TB"
-    /// What a size may be.
+    /// The allowed sizes.
     private static let range = 1_000_000...1_000_000_000_000
     private static let units: [(suffix: String, bytes: Int)] = [
         ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000),
@@ -12,7 +12,7 @@ struct ByteCount: ExpressibleByArgument, Sendable {
 
     let bytes: Int
 
-    /// For an option: an error names the bounds.
+    /// Reads an option's value. The error names the bounds.
     static func parse(_ argument: String) throws -> ByteCount {
         guard let count = ByteCount(argument: argument) else { throw ValidationError("expected \(expectation)") }
         return count

@@ -1,26 +1,25 @@
 import Platform
 
-/// A command that runs with this process's input and output, in a process group of its own. A signal for the command is
-/// sent to the whole group.
+/// A command with this process's input and output, in a process group of its own. Signals are sent to the whole group.
 struct ChildProcess {
     struct LaunchFailure: Error, CustomStringConvertible {
         let description: String
-        /// The exit code that shells give: 127 when the command isn't found, else 126.
+        /// The exit code that shells use: 127 if the command isn't found, otherwise 126.
         let exitCode: Int32
     }
 
     enum Change {
-        /// The exit code, or 128 and the number of the signal that ended it.
+        /// The command has ended, with this exit code, or with 128 plus the number of the signal that ended it.
         case ended(Int32)
-        /// Job control stopped it, by this signal.
+        /// Job control has stopped the command, by this signal.
         case stopped(Int32)
     }
 
-    /// The group's identifier is that of its first process.
+    /// The process group. Its identifier is that of its first process.
     let group: pid_t
 
-    /// Looks the command up in PATH. `environment` is added to this process's environment. `watcher` is told of the group
-    /// before the command runs.
+    /// Starts a command, which is searched in PATH. `environment` is added to this process's environment. `watcher`
+    /// learns the group before the command runs.
     init(
         _ command: [String], environment: [(name: String, value: String)], standardError: Int32,
         terminal: ControllingTerminal?, watcher: Watcher?
@@ -50,9 +49,9 @@ struct ChildProcess {
         return variables + added.map { "\($0.name)=\($0.value)" }
     }
 
-    /// What has happened to the command since the last call; `nil` when nothing has.
+    /// Returns what has happened to the command since the last call, or `nil`.
     ///
-    /// Waits for other children, too: processes whose parents have ended become children of this process.
+    /// It also reaps other children: orphaned processes become children of this process.
     func change() -> Change? {
         var status: Int32 = 0
         while true {
@@ -65,7 +64,7 @@ struct ChildProcess {
         }
     }
 
-    /// Sends a signal to the command's group. A stopped group is continued, so that it can react.
+    /// Sends a signal to the command's group. A stopped group is continued, so that it can handle the signal.
     func send(_ signal: Int32) { ChildProcess.send(signal, to: group) }
 
     static func send(_ signal: Int32, to group: pid_t) {
@@ -74,13 +73,13 @@ struct ChildProcess {
         if signal != SIGCONT { kill(-group, SIGCONT) }
     }
 
-    /// Ends what is left of the group: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
+    /// Ends the remaining processes of the group: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
     static func end(_ group: pid_t, within milliseconds: Int, asking: Bool) {
         guard group > 1 else { return }
         if asking { send(SIGTERM, to: group) }
         let step = 20
         for _ in 0..<(milliseconds / step) {
-            // A process that has ended counts as existing until it has been waited for.
+            // A process that has ended still exists until its parent has waited for it.
             while waitpid(-1, nil, WNOHANG) > 0 {}
             if kill(-group, 0) != 0 { return }
             usleep(UInt32(step) * 1000)

@@ -6,7 +6,7 @@ struct CompletionCommand: ParsableCommand {
         case zsh
         case fish
 
-        /// The shell of whoever asks: the file's name in `SHELL`.
+        /// The user's shell: the file's name in `SHELL`.
         static var own: Shell? {
             Environment.variable("SHELL")?.split(separator: "/").last.flatMap { Shell(rawValue: String($0)) }
         }

@@ -1,20 +1,19 @@
 import Platform
 
-/// The terminal from which this process was started. One process group is in its foreground: that group reads what is
-/// typed, and gets the signal of Ctrl-C.
+/// The terminal from which this process was started. It has one foreground process group, which reads the keyboard and
+/// gets the signal of Ctrl-C.
 struct ControllingTerminal {
     private let descriptor: Int32
     private let ownGroup = getpgrp()
 
-    /// `nil` when there is no terminal.
+    /// Opens the terminal; `nil` if there is none.
     init?() {
         descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The terminal's descriptor, when this process's group is in the foreground and the command is to be there from its
-    /// start. In a pipeline, another process of this group may need the terminal, such as a pager; then the command gets
-    /// it when it asks, and this is `nil`.
+    /// The terminal's descriptor if the command should be in the foreground from its start, or `nil`. In a pipeline,
+    /// another process of this group may need the terminal, such as a pager. Then the command gets it when it asks.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }
@@ -24,13 +23,13 @@ struct ControllingTerminal {
 
     func give(to group: pid_t) { hand(to: group) }
 
-    /// Puts this process's group into the foreground again, if `group` is there.
+    /// Puts this process's group into the foreground again, if `group` is in the foreground.
     func takeBack(from group: pid_t) {
         if tcgetpgrp(descriptor) == group { hand(to: ownGroup) }
     }
 
     private func hand(to group: pid_t) {
-        // A background process that does this is stopped by SIGTTOU.
+        // SIGTTOU would stop a background process that does this.
         var (blocked, before) = (sigset_t(), sigset_t())
         sigemptyset(&blocked)
         sigaddset(&blocked, SIGTTOU)

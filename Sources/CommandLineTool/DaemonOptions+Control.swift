@@ -2,7 +2,7 @@ import ArgumentParser
 import EmulatorCore
 
 extension DaemonOptions {
-    /// The other names at which the control API answers.
+    /// Returns the further host names of the control API.
     func chosenControlHosts() throws -> [String] {
         let name = controlHosts.isEmpty ? "UNDERSTUDY_CONTROL_HOST" : "--control-host"
         let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
@@ -14,7 +14,7 @@ extension DaemonOptions {
         return hosts
     }
 
-    /// What callers of the control API have to show; `nil` where it takes anybody. Errors never repeat it.
+    /// Returns the token that the control API expects, or `nil` if it has none. Error messages never contain the token.
     func chosenControlToken() throws -> String? {
         guard controlToken == nil || controlTokenFile == nil else {
             throw ValidationError("--control-token and --control-token-file: give one of them.")
@@ -24,7 +24,7 @@ extension DaemonOptions {
         return try DaemonOptions.knownControlToken()
     }
 
-    /// The token that the environment says, for a daemon that is started and for commands that call one.
+    /// Returns the token from the environment, for starting a daemon and for commands that call one.
     static func knownControlToken() throws -> String? {
         if let token = Environment.value("CONTROL_TOKEN") {
             return try DaemonOptions.checked(token, from: "UNDERSTUDY_CONTROL_TOKEN")
@@ -33,7 +33,7 @@ extension DaemonOptions {
         return try DaemonOptions.read(path, from: "UNDERSTUDY_CONTROL_TOKEN_FILE")
     }
 
-    /// As containers are given secrets: a file with the token, and perhaps a line break behind it.
+    /// Reads a token from a file, as containers get secrets. A line break at its end is ignored.
     private static func read(_ path: String, from name: String) throws -> String {
         let text: String
         do throws(File.Failure) { text = try File.text(at: path, limit: 4_096) } catch {

@@ -2,14 +2,14 @@ import ArgumentParser
 import EmulatorCore
 import Understudy
 
-// Data of `firebase emulators:export`, as `firebase emulators:start` takes and leaves it: --import, --export-on-exit.
+// The options --import and --export-on-exit read and write the data of `firebase emulators:export`, as `firebase
+// emulators:start` does:
 // https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
 
 extension DaemonOptions {
     private static let exportOption = "--export-on-exit"
 
-    /// `--export-on-exit` may come without a value, which the parser of arguments doesn't know: it gets `true`, as in the
-    /// environment.
+    /// Adds the value `true` to an `--export-on-exit` without one. The argument parser doesn't support optional values.
     static func completed(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         return arguments.enumerated().map { place, argument in
@@ -19,7 +19,7 @@ extension DaemonOptions {
         }
     }
 
-    /// Where the users are to be written at the end; `nil` when nowhere.
+    /// Returns the directory to which users are exported at the end, or `nil`.
     func exportDirectory() throws -> String? {
         guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
         guard wanted == "true" else { return wanted }
@@ -31,7 +31,8 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
-    /// Worlds that outlive the daemon belong to what was imported when they began, which the end would change.
+    /// Refuses to export into the directory of `--import` if worlds are stored beyond the daemon's end: they belong to
+    /// the data that was imported when they began.
     func expectLastingImport() throws {
         let store = store ?? Environment.value("STORE") ?? "memory"
         guard let directory = namedImport, try exportDirectory() == directory,
@@ -42,7 +43,7 @@ extension DaemonOptions {
         )
     }
 
-    /// What is to be imported. Where the end will write the directory, it may be missing or empty at the beginning.
+    /// Returns the directory to import. If it is also the export's directory, it may be missing or empty.
     func importedDirectory() throws -> String? {
         guard let directory = namedImport else { return nil }
         guard try exportDirectory() == directory else { return directory }
@@ -55,7 +56,7 @@ extension DaemonOptions {
         return nil
     }
 
-    /// Writes the users, if that was asked for. `false` when they couldn't be written.
+    /// Exports the users if that was asked for. Returns `false` if they couldn't be written.
     static func export(
         _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
     ) -> Bool {

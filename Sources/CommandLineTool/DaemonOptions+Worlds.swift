@@ -2,12 +2,12 @@ import ArgumentParser
 import EmulatorCore
 import Understudy
 
-/// What `--world` was given: `NAME=PORT`, a port of the world's own, or `NAME`, the world of requests that name none.
+/// A value of `--world`: `NAME=PORT` opens a port for a world, and `NAME` chooses the world of requests that name none.
 struct WorldOption: Equatable {
     let name: String
     let port: UInt16?
 
-    /// `option` is as it was given, for messages.
+    /// Reads a value. `option` is the option's name, for error messages.
     init(_ text: String, option: String = "--world") throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         name = parts[0]
@@ -28,17 +28,17 @@ extension DaemonOptions {
         get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
     }
 
-    /// `serve` has no world of its own to choose.
+    /// Refuses a `--world` without a port, for `serve`.
     func expectWorldPorts() throws {
         guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
         throw ValidationError(
             "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
     }
 
-    /// The world of requests that name none, where one is chosen.
+    /// Returns the world for requests that name none, or `nil` if it isn't chosen.
     func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
 
-    /// Sets the worlds' ports, and the world of requests that name none.
+    /// Sets the worlds' ports, and the world for requests that name none.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions
         let own = chosen.filter { $0.port == nil }.map(\.name)
@@ -53,7 +53,7 @@ extension DaemonOptions {
         try chooseMailWorlds(&options)
     }
 
-    /// Sets the ports of worlds' mail.
+    /// Sets the SMTP ports of worlds.
     private func chooseMailWorlds(_ options: inout RunningServer.Options) throws {
         let name = "--smtp-world"
         let chosen = try (mailWorlds.isEmpty ? Environment.list("SMTP_WORLD") : mailWorlds).map {

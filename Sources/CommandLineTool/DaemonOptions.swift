@@ -3,7 +3,7 @@ import Logging
 import SMTPClient
 import Understudy
 
-/// The options of `serve`, which `exec` takes, too.
+/// The options of `serve`, which `exec` also has.
 struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("seed"),
@@ -117,14 +117,14 @@ struct DaemonOptions: ParsableArguments {
 
     var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
 
-    /// The Firebase project that was asked for, whatever the seeds say.
+    /// The Firebase project named on the command line or in the environment; it overrides the seeds.
     var chosenProject: String? { project ?? Environment.value("PROJECT") }
 
-    /// The seeds, or the built-in one.
+    /// The seeds, or else the built-in one.
     var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
         let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
-        // Firebase's own tools set GCLOUD_PROJECT: it gives way to what a seed says, and that to what was asked of us.
+        // Firebase's own tools set GCLOUD_PROJECT. A seed's project overrides it, and our own option overrides both.
         let surrounding = Environment.variable("GCLOUD_PROJECT").map { [SeedInput.firebaseProject($0)] } ?? []
         let chosen = chosenProject.map { [SeedInput.firebaseProject($0)] } ?? []
         return surrounding + files + chosen
@@ -132,7 +132,7 @@ struct DaemonOptions: ParsableArguments {
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
 
-    /// Starts the daemon, or says in one line why it can't.
+    /// Starts the daemon. If it can't be started, the error says why in a line.
     func start(
         defaultPort: UInt16, defaultMailPort: UInt16? = nil, change: (inout RunningServer.Options) -> Void = { _ in }
     ) throws -> RunningServer {
@@ -188,7 +188,7 @@ struct DaemonOptions: ParsableArguments {
                 + (options.controlToken == nil
                     ? " Whoever reaches it may also change what it does and read its mail: --control-token keeps that to those who know the token."
                     : "")
-            // Who reads the log as JSON gets nothing else.
+            // With a JSON log, warnings are JSON too.
             if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
         }
         return server
@@ -196,7 +196,7 @@ struct DaemonOptions: ParsableArguments {
 }
 
 extension DaemonOptions {
-    /// Where mail is handed on. An error doesn't repeat what was given: a password may be in it.
+    /// Returns the mail server to forward to. Error messages don't repeat the value, because it may contain a password.
     private func mailServer() throws -> String? {
         guard let text = smtpForward ?? Environment.value("SMTP_FORWARD") else { return nil }
         guard MailServerAddress(text) != nil else {

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Platform
 
-/// Options from environment variables, for containers. The command line wins.
+/// Options from environment variables, for containers. Options on the command line override them.
 enum Environment {
     static func value(_ name: String) -> String? { variable("UNDERSTUDY_\(name)") }
 
-    /// The variable's value; `nil` when it isn't set, or empty.
+    /// Returns the variable's value, or `nil` if it is unset or empty.
     static func variable(_ name: String) -> String? {
         guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
         return value
@@ -19,14 +19,14 @@ enum Environment {
         return value
     }
 
-    /// The port to listen at. In Kubernetes, a Service that is called `understudy` sets the variable to `tcp://HOST:PORT` in
-    /// every pod, which isn't about the pod itself.
+    /// Returns the port to listen on. In Kubernetes, a Service named `understudy` sets this variable to
+    /// `tcp://HOST:PORT` in every pod; that value is ignored.
     static func port() throws -> UInt16? {
         guard value("PORT")?.hasPrefix("tcp://") != true else { return nil }
         return try value("PORT", as: UInt16.self, expected: "a port, 0 to 65535")
     }
 
-    /// Several values, separated by colons.
+    /// Returns several values separated by colons.
     static func list(_ name: String) -> [String] {
         value(name)?.split(separator: ":").map(String.init) ?? []
     }
@@ -34,15 +34,15 @@ enum Environment {
 
 /// Standard output and standard error, unbuffered.
 enum Terminal {
-    /// Ends the process with 1 when the line can't be written, so that whoever reads the output knows that it isn't
-    /// complete.
+    /// Prints a line. If it can't be written, the process ends with 1, so that the reader knows that the output is
+    /// incomplete.
     static func print(_ line: String) {
         guard let reason = write(line, to: STDOUT_FILENO) else { return }
         complain("understudy: standard output can't be written: \(reason)")
         exit(1)
     }
 
-    /// The same, for what is no line.
+    /// Prints bytes without a line break, with the same consequence.
     static func write(_ bytes: [UInt8]) {
         guard let reason = write(bytes, to: STDOUT_FILENO) else { return }
         complain("understudy: standard output can't be written: \(reason)")
@@ -51,7 +51,7 @@ enum Terminal {
 
     static func complain(_ line: String) { _ = write(line, to: STDERR_FILENO) }
 
-    /// Writes a line. Returns the error that kept it from being written, if any.
+    /// Writes a line. Returns the error if that fails.
     private static func write(_ line: String, to descriptor: Int32) -> String? {
         write(Array((line + "\n").utf8), to: descriptor)
     }
@@ -69,11 +69,11 @@ enum Terminal {
         return nil
     }
 
-    /// Opens standard input, output and error where the process was started without them. Otherwise the first sockets
-    /// would get their descriptors, and the log would be sent to a client.
+    /// Opens standard input, output and error if the process was started without them. Otherwise the first sockets
+    /// would get these descriptors, and the log would be sent to a client.
     static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // Where there is no /dev, the root directory takes its place: it can't be read or written.
+            // Without /dev, the root directory serves: it can't be read or written.
             if open("/dev/null", O_RDWR) < 0 { _ = open("/", O_RDONLY) }
         }
     }

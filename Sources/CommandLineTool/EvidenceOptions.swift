@@ -2,7 +2,7 @@ import ArgumentParser
 import EmulatorCore
 import Understudy
 
-/// What `exec` leaves behind of a run, for whoever looks at it afterwards.
+/// The files about a run that `exec` leaves behind.
 struct EvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -16,7 +16,7 @@ struct EvidenceOptions: ParsableArguments {
         completion: .file())
     var junit: String?
 
-    /// Writes what was asked for. `false` when something couldn't be written.
+    /// Writes the files that were asked for. Returns `false` if one couldn't be written.
     func write(_ server: RunningServer, of run: RunTime, _ complaints: LineWriter) -> Bool {
         let archive = har ?? Environment.value("HAR")
         let results = junit ?? Environment.value("JUNIT")

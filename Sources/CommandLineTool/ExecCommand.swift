@@ -62,11 +62,11 @@ struct ExecCommand: ParsableCommand {
         }
     }
 
-    /// How many refusals are shown when the command fails.
+    /// The number of refusals shown if the command fails.
     private static let shownRefusals = 5
     private static let sharedPortLimit = 64
 
-    /// Each once.
+    /// Returns the shared ports without duplicates.
     private func portsToShare() throws -> [UInt16] {
         guard sharedPorts.isEmpty else { return Array(Set(sharedPorts)) }
         return try Set(Environment.list("SHARE_PORT")).prefix(ExecCommand.sharedPortLimit).map { text in
@@ -81,10 +81,10 @@ struct ExecCommand: ParsableCommand {
         let export = try options.exportDirectory()
         let time = RunTime()
         var signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD])
-        // Only possible while the process has one thread.
+        // A watcher can only be started while the process has one thread.
         let watcher = Watcher()
         defer { watcher?.dismiss() }
-        // Errors at the start are for the person. The log that follows isn't.
+        // Errors at the start are for the user; the later log isn't.
         let surroundings: Surroundings
         do {
             surroundings = try Surroundings(
@@ -111,7 +111,7 @@ struct ExecCommand: ParsableCommand {
             throw ExitCode(1)
         }
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
-        // What has been logged so far is for the person, and must be written before the log goes to the file.
+        // The user should see what has been logged so far, so it is written before the log goes to the file.
         LineWriter.standardError.flush()
         log.takeStandardError()
         let complaints = LineWriter(log.own)
@@ -143,7 +143,7 @@ struct ExecCommand: ParsableCommand {
         throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
     }
 
-    /// How the command was meant to find the daemon.
+    /// The way in which the command should reach the daemon.
     private var way: Silence.Way {
         intercept ? .interception : (options.usesProxy ? .proxy : .address)
     }

@@ -28,7 +28,7 @@ struct ExplainCommand: ParsableCommand {
         completion: .file())
     var seeds: [String] = []
 
-    /// What can be given: whatever a provider can explain, `others` beside it.
+    /// Returns the help for an argument: the values that the providers can explain, then `others`.
     private static func help(_ value: ExplainedValue, _ others: String...) -> String {
         (Providers.explained(value) + others).joined(separator: ", or ") + "."
     }

@@ -1,17 +1,17 @@
 import Platform
 
-/// Waits for a command, and does for its process group what the terminal and the shell do for the group of this process.
+/// Waits for a command, and does for its process group what the terminal and the shell do for this process's group.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// How long processes that outlive the command have to end after it was told to end, in milliseconds.
+    /// The milliseconds that the command's other processes have to end, after the command was told to end.
     private static let grace = 1000
-    /// How long it takes at most until a process learns that it was stopped, in milliseconds.
+    /// The most milliseconds until a process notices that it was stopped.
     private static let stopDelay = 100
 
-    /// Sends the signals that this process gets to the command, the second one as SIGKILL, until the command has ended.
-    /// Returns its exit code, or 128 and the number of the signal that ended it.
+    /// Forwards signals to the command until it has ended; the second one becomes SIGKILL. Returns the command's exit
+    /// code, or 128 plus the number of the signal that ended it.
     func wait(_ signals: inout Signals) -> Int32 {
         var asked = 0
         while true {
@@ -19,7 +19,7 @@ struct JobControl {
             case SIGCHLD:
                 switch process.change() {
                 case .ended(let code):
-                    // Processes that a command leaves running when it ends by itself are meant to stay.
+                    // If a command ends by itself, the processes that it leaves running are meant to stay.
                     if asked > 0 { ChildProcess.end(process.group, within: JobControl.grace, asking: false) }
                     terminal?.takeBack(from: process.group)
                     return code
@@ -47,14 +47,14 @@ struct JobControl {
         case SIGTTIN, SIGTTOU: Signals.take(signal, to: 0)
         case SIGTSTP:
             terminal.takeBack(from: process.group)
-            // The terminal would have stopped the processes that were started with this one, as in a pipeline, too.
+            // The terminal would also have stopped the other processes of this group, as in a pipeline.
             stop(0)
         default: return
         }
     }
 
-    /// Stops this process until a shell continues it. Where no shell does, as in a container, the process isn't stopped,
-    /// and the command is continued at once.
+    /// Stops this process until a shell continues it. Without a shell, as in a container, the process isn't stopped,
+    /// and the command continues at once.
     private func stop(_ target: pid_t) {
         Signals.take(SIGTSTP, to: target)
         _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.stopDelay)

@@ -2,22 +2,22 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Writes lines to a descriptor, by one thread and in order.
+/// Writes lines to a descriptor, on one thread and in order.
 ///
-/// Adding a line never blocks, also when nobody reads from the descriptor. Lines that don't fit the queue or can't be
-/// written are dropped and counted; the count is written in their place as soon as possible.
+/// Adding a line never blocks, even if the descriptor's other end isn't read. Lines that don't fit into the queue or
+/// can't be written are dropped. Their number is written in their place as soon as possible.
 final class LineWriter: Sendable {
-    /// Standard error, for the daemon's log and for messages to the person, so that both are in order.
+    /// Standard error, for the daemon's log and for messages to the user, so that both are in order.
     static let standardError = LineWriter(STDERR_FILENO)
 
-    /// How many bytes may be in the queue, apart from those that are being written.
+    /// The most bytes in the queue, without those being written.
     static let capacity = 256 * 1024
-    /// How long a process that ends waits until its lines are written.
+    /// The time that an ending process waits for its lines to be written.
     static let patience: DispatchTimeInterval = .milliseconds(500)
 
     private struct State {
         var waiting: [UInt8] = []
-        /// How many lines were dropped after the last one in the queue, and haven't been reported.
+        /// The number of lines that were dropped after the last line in the queue, and haven't been reported.
         var unreported = 0
         var dropped = 0
         var isWriting = false
@@ -32,17 +32,17 @@ final class LineWriter: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// How many lines were dropped since the process began.
+    /// The number of lines dropped since the process began.
     var droppedLines: Int { state.withLock { $0.dropped } }
 
-    /// Makes the line that reports dropped lines. Without it, they aren't reported.
+    /// Sets the closure that makes the line about dropped lines. Without it, they aren't reported.
     func reportDropped(by notice: @escaping @Sendable (Int) -> String) { state.withLock { $0.notice = notice } }
 
-    /// Adds a line, given without its line break.
+    /// Adds a line, without its line break.
     func write(_ line: String) {
         let needsThread = state.withLock { state in
-            // Once a line has been dropped, no other is added until the thread has run: the report must follow the lines
-            // in the queue.
+            // After a dropped line, no line is added until the thread has run: the report must follow the lines in the
+            // queue.
             if state.unreported > 0 || state.waiting.count + line.utf8.count >= LineWriter.capacity {
                 state.unreported += 1
                 state.dropped += 1
@@ -57,7 +57,7 @@ final class LineWriter: Sendable {
         wake.signal()
     }
 
-    /// Waits until everything has been written or dropped, at most `patience`.
+    /// Waits until everything has been written or dropped, or until `patience` is over.
     @discardableResult
     func flush(within patience: DispatchTimeInterval = patience) -> Bool {
         let done = DispatchSemaphore(value: 0)
@@ -74,7 +74,7 @@ final class LineWriter: Sendable {
 
     private func start() {
         guard !WorkThread.start({ [self] in run() }) else { return }
-        // When there can be no thread, the caller writes the line. The next call tries again.
+        // If no thread can be started, the caller writes the line. The next call tries again.
         state.withLock { $0.hasThread = false }
         var isMidLine = false
         writeWaiting(&isMidLine)
@@ -88,7 +88,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Writes the lines in the queue, and reports those that were dropped.
+    /// Writes the lines in the queue, and reports the dropped ones.
     private func writeWaiting(_ isMidLine: inout Bool) {
         let (lines, unreported, notice) = state.withLock { state in
             state.isWriting = true
@@ -112,7 +112,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Returns how many lines weren't written.
+    /// Writes bytes, and returns the number of lines that weren't written.
     private func write(_ lines: [UInt8], _ isMidLine: inout Bool) -> Int {
         var rest = (isMidLine ? [0x0A] + lines : lines)[...]
         while !rest.isEmpty {
@@ -125,7 +125,7 @@ final class LineWriter: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // A process that shares the descriptor has made it non-blocking. This thread may wait.
+                // Another process with this descriptor has made it non-blocking. This thread may wait.
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&entry, 1, -1)
             default: return rest.count { $0 == 0x0A }
@@ -135,7 +135,7 @@ final class LineWriter: Sendable {
     }
 }
 
-/// For loggers: they write a line with its line break.
+/// A stream for loggers, which write a line with its line break.
 struct LineStream: TextOutputStream, Sendable {
     let writer: LineWriter
 

@@ -1,16 +1,16 @@
 import ArgumentParser
 import Platform
 
-/// Keeps the daemon's log in a file while the command uses standard error.
+/// Writes the daemon's log to a file, because the command uses standard error.
 struct LogFile {
-    /// What standard error was before.
+    /// A copy of the original standard error.
     let own: Int32
-    /// `nil` when the log isn't kept.
+    /// The log's path; `nil` if there is no log.
     let path: String?
     private let descriptor: Int32
     private let isTemporary: Bool
 
-    /// Keeps the log at `path`, or in a temporary file.
+    /// Opens the log at `path`, or in a temporary file.
     init(at path: String?, watcher: Watcher?) throws {
         own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         isTemporary = path == nil
@@ -33,16 +33,16 @@ struct LogFile {
         if isTemporary, let path = self.path { watcher?.watch(file: path) }
     }
 
-    /// From now on, this process's standard error is the file.
+    /// Redirects this process's standard error to the file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
 
-    /// Whether nothing has been logged.
+    /// Whether the log is empty.
     var isEmpty: Bool {
         var known = stat()
         return fstat(descriptor, &known) == 0 && known.st_size == 0
     }
 
-    /// Removes the file, if it is temporary.
+    /// Removes the file if it is temporary.
     func discard() {
         if isTemporary, let path { unlink(path) }
     }

@@ -3,14 +3,14 @@ import JSON
 import Logging
 import Time
 
-/// How log lines look.
+/// The format of log lines.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
 
     private static let label = "understudy"
 
-    /// Logs to `writer`. Dropped lines are reported in the same format.
+    /// Returns a logger that writes to `writer`. Dropped lines are reported in the same format.
     func logger(level: Logger.Level, to writer: LineWriter) -> Logger {
         var logger = Logger(label: LogFormat.label) { handler($0, writer) }
         logger.logLevel = level
@@ -33,7 +33,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The line that reports lines missing from the log.
+/// The line that reports missing lines of the log.
 private struct DroppedLines {
     let count: Int
 
@@ -42,7 +42,7 @@ private struct DroppedLines {
     }
 }
 
-/// One JSON object a line.
+/// Writes each log line as a JSON object.
 struct JSONLogHandler: LogHandler {
     let writer: LineWriter
     var logLevel = Logger.Level.info
@@ -60,7 +60,7 @@ struct JSONLogHandler: LogHandler {
         writer.write(JSONLogHandler.line(event.level, "\(event.message)", all))
     }
 
-    /// `time` is the machine's, in RFC 3339 with milliseconds.
+    /// Returns a log line. Its `time` is the machine's, in RFC 3339 with milliseconds.
     static func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let time = "\(Instant.text(microseconds: MachineClock.microseconds).dropLast(4))Z"
         var line = JSONObject([

@@ -1,6 +1,6 @@
 import Platform
 
-/// The name that the machine gives itself.
+/// The machine's host name.
 enum MachineName {
     static var current: String {
         var name = [CChar](repeating: 0, count: 256)

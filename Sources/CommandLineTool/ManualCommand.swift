@@ -2,7 +2,7 @@ import ArgumentParser
 import JSON
 import Understudy
 
-/// Prints the manual page; installing makes `understudy.1` of it.
+/// Prints the manual page. `make install` writes it to `understudy.1`.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Print the manual page, for man(1).", shouldDisplay: false)
@@ -15,19 +15,19 @@ struct ManualCommand: ParsableCommand {
     }
 }
 
-/// A page in the man macros, from what the argument parser tells of the commands.
+/// A manual page in the man macros, made from the argument parser's description of the commands.
 /// <https://man7.org/linux/man-pages/man7/man.7.html>
 struct ManualPage {
     private static let manyOptions = 6
 
     private(set) var text = ""
-    /// A command with many options, and these.
+    /// The last described command with many options, and its options in `told`.
     private var former = ""
     private var told: [JSONValue] = []
 
     mutating func describe(_ tool: JSONValue, version: String) {
         let name = tool["commandName"]?.string ?? ""
-        // Without a date, so that two builds give the same page.
+        // The page has no date, so that two builds give the same page.
         text += ".TH \(name.uppercased()) 1 \"\" \"\(name) \(version)\" \"User Commands\"\n"
         section("NAME")
         line("\(name) - \(ManualPage.phrase(tool["abstract"]?.string ?? ""))")
@@ -67,7 +67,7 @@ struct ManualPage {
             line(words)
             text += ".PP\n"
         }
-        // `exec` takes the options of the command before it, which needn't be said twice.
+        // `exec` has the options of the command before it, which aren't repeated.
         let repeated = arguments.filter { told.contains($0) }
         if repeated.count > ManualPage.manyOptions {
             line("It takes the options of \(former), too.")
@@ -82,7 +82,7 @@ struct ManualPage {
         let names = (argument["names"]?.array ?? []).map { name in
             (name["kind"]?.string == "long" ? "--" : "-") + (name["name"]?.string ?? "")
         }
-        // Every command has these two.
+        // These two options are in every command.
         guard !names.contains("--help"), !names.contains("--version") else { return }
         let value = argument["valueName"]?.string ?? ""
         text += ".TP\n"
@@ -112,13 +112,14 @@ struct ManualPage {
         (list?.array ?? []).filter { $0["shouldDisplay"]?.bool ?? true && $0["commandName"]?.string != "help" }
     }
 
-    /// As a manual's first line has it: no capital, no full stop.
+    /// Returns a sentence in the form of a manual's first line: no capital, no full stop.
     private static func phrase(_ sentence: String) -> String {
         let words = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
         return words.prefix(1).lowercased() + words.dropFirst()
     }
 
-    /// A backslash begins an escape; a dot or an apostrophe at the beginning, a macro; a hyphen may become another character.
+    /// Escapes text. A backslash begins an escape, a dot or an apostrophe at the beginning a macro, and a hyphen may be
+    /// printed as another character.
     static func escape(_ text: String) -> String {
         var escaped = text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : ""
         for character in text.unicodeScalars {

@@ -65,7 +65,7 @@ struct ModelContextCommand: ParsableCommand {
             })
     }
 
-    /// The daemon couldn't be started, and the person has been told why.
+    /// The error after a failed start of the daemon. The reason has already been printed.
     private struct Unstarted: Error, CustomStringConvertible {
         let description = "standard error says why"
     }

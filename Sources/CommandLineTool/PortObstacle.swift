@@ -1,10 +1,10 @@
 import Platform
 
-/// Why ports can't be listened on in the machine's own network.
+/// The reason why ports can't be opened in the machine's own network.
 struct PortObstacle: CustomStringConvertible {
     private let code: Int32
 
-    /// `nil` when all of them can.
+    /// Tries the ports. Returns `nil` if all of them can be opened.
     init?(address: String, ports: [UInt16]) {
         for port in ports {
             if let code = PortObstacle.failure(address, port) {
@@ -33,7 +33,7 @@ struct PortObstacle: CustomStringConvertible {
         return result == 0 ? nil : errno
     }
 
-    /// What it means for the command, and what helps.
+    /// The reason, its consequence for the command, and the remedy.
     var description: String {
         let reason =
             switch code {

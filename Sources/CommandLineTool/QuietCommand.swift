@@ -1,8 +1,8 @@
 import Platform
 
-/// A program of the system that is run to its end, without input and output.
+/// Runs a program of the system to its end, without input and output.
 enum QuietCommand {
-    /// The exit code; `nil` when the program isn't installed or didn't end by itself.
+    /// Returns the exit code, or `nil` if the program isn't installed or a signal ended it.
     static func run(_ command: [String]) -> Int32? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -19,7 +19,7 @@ enum QuietCommand {
         while waitpid(process, &status, 0) < 0 {
             guard errno == EINTR else { return nil }
         }
-        // Where posix_spawn can't tell that there is no such program, its process ends with 127.
+        // If posix_spawn can't report that the program doesn't exist, its process ends with 127.
         let code = status >> 8 & 0xFF
         return status & 0x7F == 0 && code != 127 ? code : nil
     }

@@ -1,11 +1,11 @@
 import Time
 
-/// When and where a run began.
+/// The start and the machine of a run.
 struct RunTime {
     let began = MachineClock.now
     private let start = ContinuousClock.now
 
-    /// How long it has taken so far.
+    /// The seconds since the start.
     var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
     /// The machine's name.

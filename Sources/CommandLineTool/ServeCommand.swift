@@ -39,7 +39,7 @@ struct ServeCommand: ParsableCommand {
         let server = try options.start(defaultPort: 9099) { $0.listeningSockets = SocketActivation.sockets() }
         let secure = server.tlsURL.map { $0 == server.url ? "" : " and \($0)" } ?? ""
         let proxy = server.proxyURL.map { ", proxy on \($0)" } ?? ""
-        // The daemon serves also when the line can't be written.
+        // The daemon also serves if this line can't be written.
         let output = LineWriter(STDOUT_FILENO)
         output.write("understudy listening on \(server.url)\(secure)\(proxy)")
         for (world, url) in server.worldURLs { output.write("understudy listening on \(url) for world \(world)") }
@@ -53,7 +53,7 @@ struct ServeCommand: ParsableCommand {
         let signal = signals.wait()
         if drain > 0 {
             server.announceEnd()
-            // Asked a second time, the daemon ends at once.
+            // At a second signal, the daemon ends at once.
             _ = Signals.comes(signal, withinMilliseconds: drain * 1_000)
         }
         server.stop()

@@ -4,18 +4,18 @@ import Platform
 struct Signals {
     private var set = sigset_t()
 
-    /// Blocks the signals. This must come before there are other threads, which inherit it: then only `wait` takes
-    /// signals.
+    /// Blocks the signals. This must happen before other threads start, because they inherit it; then only `wait`
+    /// receives these signals.
     ///
-    /// A SIGHUP or SIGTSTP that is ignored already, as by nohup, stays ignored.
+    /// A SIGHUP or SIGTSTP that is already ignored, as by nohup, stays ignored.
     init(_ signals: [Int32]) {
-        // Writing to a closed pipe is to be an error, not the end of the process.
+        // Writing to a closed pipe should be an error, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         sigemptyset(&set)
         for signal in signals where ![SIGHUP, SIGTSTP].contains(signal) || understudy_is_ignored(signal) == 0 {
             sigaddset(&set, signal)
         }
-        // With SIGCHLD ignored, the process wouldn't learn how a child has ended.
+        // If SIGCHLD were ignored, the process wouldn't learn how a child has ended.
         for signal in [SIGCHLD, SIGCONT] where signals.contains(signal) { understudy_keep_signal(signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
@@ -27,13 +27,13 @@ struct Signals {
         return signal
     }
 
-    /// Whether `signal` comes within so many milliseconds. If it does, it is taken.
+    /// Whether `signal` comes within this time. If it does, it is consumed.
     static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
         understudy_take_signal(signal, Int32(milliseconds)) == 1
     }
 
     /// Lets `signal` have its default effect on `target`, which is this process or its group, although the signal is
-    /// blocked otherwise.
+    /// otherwise blocked.
     static func take(_ signal: Int32, to target: pid_t) {
         var (only, before) = (sigset_t(), sigset_t())
         sigemptyset(&only)

@@ -1,6 +1,6 @@
 import Understudy
 
-/// What to tell when a command has failed and no request has reached the daemon.
+/// The hint for a command that has failed without any request to the daemon.
 struct Silence: CustomStringConvertible {
     enum Way {
         case address

@@ -9,7 +9,7 @@ struct SnapshotCommand: ParsableCommand {
         discussion: "The file holds all secrets of the world: codes, tokens, keys. Nobody but its owner may read it.",
         subcommands: [Save.self, Load.self])
 
-    /// Which world of which daemon.
+    /// Options that choose a world, and a daemon or a store.
     struct Place: ParsableArguments {
         @Option(help: ArgumentHelp("The world. (default: the one of requests that name none)", valueName: "name"))
         var world: String?
@@ -42,7 +42,8 @@ struct SnapshotCommand: ParsableCommand {
             throw ValidationError("--world: \"\(world)\" can't be a world: \(WorldName.rule).")
         }
 
-        /// Calls `body` with a client of the daemon, or of one that lives as long as that, on what the store keeps.
+        /// Calls `body` with a client of the daemon. With `--store`, this is a daemon that runs on the store during the
+        /// call only.
         func use(_ body: (DaemonClient) throws -> Void) throws {
             do {
                 guard let store else {
@@ -84,7 +85,7 @@ struct SnapshotCommand: ParsableCommand {
 
         func run() throws {
             try place.use { daemon in
-                // Asking for a world's snapshot would make the world.
+                // Asking for the snapshot of an unknown world would create the world.
                 if let world = place.world, try !daemon.worlds().contains(world) {
                     Terminal.complain("understudy: there is no world \"\(world)\"")
                     throw ExitCode(1)

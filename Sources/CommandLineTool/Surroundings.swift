@@ -3,19 +3,19 @@ import Platform
 import Proxy
 import Understudy
 
-/// A daemon for one command, and the environment by which the command finds it.
+/// A daemon for one command, and the environment in which the command finds it.
 struct Surroundings {
     let server: RunningServer
-    /// Variables for the command's environment.
+    /// The variables for the command's environment.
     let variables: [(name: String, value: String)]
-    /// A directory with files for the command while it runs. No key is among them.
+    /// A directory with files for the command while it runs. It contains no key.
     private let folder: String?
     private var forwarder: PortForwarder?
-    /// What the command may miss, to be told when it fails.
+    /// Restrictions to report if the command fails.
     private(set) var shortcomings: [String] = []
 
-    /// Starts the daemon: at its own address, behind a proxy, or under the real host names. `sharedPorts` are ports of this
-    /// machine's loopback that the command finds at its own, if it has another network.
+    /// Starts the daemon: at its own address, behind a proxy, or under the real host names. `sharedPorts` are ports of
+    /// this machine's loopback that the command can also reach if it has its own network.
     init(
         _ options: DaemonOptions, intercepts: Bool, isolated: Bool, sharedPorts: [UInt16], watcher: Watcher?
     ) throws {
@@ -75,12 +75,12 @@ struct Surroundings {
         }
     }
 
-    /// The person's authority, or one for this command only: where there is none, or where it may not vouch for the hosts
-    /// that the seeds name.
+    /// Returns the user's authority. If there is none, or if it may not issue certificates for all hosts of the seeds,
+    /// returns a temporary one.
     private static func authority(_ options: DaemonOptions) throws -> LocalAuthority {
         guard options.authority.exists else { return try .inMemory(seeds: options.inputs) }
         guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
-        // Not by the writer of lines, which would start a thread: namespaces are entered by a process that has one.
+        // `LineWriter` would start a thread, and a process must enter namespaces with a single one.
         Terminal.complain(
             "understudy: the authority in \(options.authority.directory) may not vouch for all hosts of the seed: the command "
                 + "has one of its own (\"understudy ca init --force --seed\" makes one that may)")
@@ -115,16 +115,16 @@ struct Surroundings {
             } ?? [])
     }
 
-    /// The variables by which the Admin SDKs find their project, as `firebase emulators:exec` sets them:
-    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Others than Firebase's read the second:
-    /// <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
+    /// Returns the variables by which the Admin SDKs find their project, as `firebase emulators:exec` sets them:
+    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Google Cloud's libraries read the
+    /// second one: <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
     private static func firebase(_ options: DaemonOptions) -> [(name: String, value: String)] {
         guard let project = options.chosenProject else { return [] }
         return ["GCLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"].map { (name: $0, value: project) }
     }
 
-    /// In upper and lower case, because programs differ in which they read. Node.js reads them from 22.21 and 24 on when
-    /// it is told to: <https://nodejs.org/api/cli.html#node_use_env_proxy1>
+    /// Returns the proxy variables in upper and lower case, because programs differ. Node.js reads them from 22.21 and
+    /// 24 on if `NODE_USE_ENV_PROXY` is set: <https://nodejs.org/api/cli.html#node_use_env_proxy1>
     private static func proxy(_ url: String) -> [(name: String, value: String)] {
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }
             + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }

@@ -1,8 +1,8 @@
-/// How to make a platform or a runtime trust a certificate.
+/// Instructions to make a platform or a runtime trust a certificate.
 struct TrustHint: Sendable {
     let place: String
     let note: String
-    /// Given the certificate's path.
+    /// Makes the shell commands from the certificate's path.
     let commands: @Sendable (String) -> [String]
 
     private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
@@ -11,7 +11,7 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// Those that concern one command come first, because they change nothing on the machine.
+    /// All instructions. Those for a single command come first, because they change nothing on the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {

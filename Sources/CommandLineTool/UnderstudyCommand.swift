@@ -21,7 +21,7 @@ struct UnderstudyCommand: ParsableCommand {
         Terminal.occupyStandardDescriptors()
         var count: Int32 = 0
         let values = understudy_arguments(&count)
-        // Swift's list of arguments comes from /proc on Linux, and is empty where /proc isn't mounted.
+        // On Linux, Swift reads its list of arguments from /proc, and it is empty if /proc isn't mounted.
         let arguments =
             values.map { values in (1..<max(Int(count), 1)).compactMap { values[$0].map { String(cString: $0) } } }
             ?? Array(CommandLine.arguments.dropFirst())
@@ -29,7 +29,7 @@ struct UnderstudyCommand: ParsableCommand {
         self.main(DaemonOptions.completed(arguments))
     }
 
-    /// What is to be said of a subcommand that is almost spelled like one that there is.
+    /// Returns a message about a subcommand that is a misspelling of a known one.
     private static func misspelling(in arguments: [String]) -> String? {
         var known = configuration.subcommands
         for argument in arguments {

@@ -1,14 +1,14 @@
 import Platform
 import EmulatorCore
 
-/// A second process that waits for the end of `exec`. When `exec` ends without having told it before, as by SIGKILL, it
-/// ends the command and removes temporary files.
+/// A second process that waits for the end of `exec`. If `exec` ends without notice, as by SIGKILL, it ends the command
+/// and removes temporary files.
 struct Watcher {
-    /// How long a command may take to end by itself, in milliseconds.
+    /// The milliseconds in which a command may end by itself.
     private static let grace = 2000
 
     enum Message: UInt8 {
-        /// The command's process group. The command sends it before it runs.
+        /// The command's process group. The command's process sends this before it runs the command.
         case group
         case file
         case goodbye
@@ -16,8 +16,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts it. Only while this process has one thread: the other process is a copy of it, in which locks that other
-    /// threads held would stay locked.
+    /// Starts the second process. This process must have one thread: the other is a copy, in which locks of other
+    /// threads would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }
@@ -37,7 +37,7 @@ struct Watcher {
     /// Adds a temporary file or directory.
     func watch(file: String) { send(.file, file) }
 
-    /// Ends it: it isn't needed any more.
+    /// Ends the second process, which isn't needed any more.
     func dismiss() {
         send(.goodbye, "")
         close(descriptor)
@@ -51,13 +51,12 @@ struct Watcher {
     // MARK: - The other process
 
     private static func watch(_ descriptor: Int32) -> Never {
-        // Its output and files are closed, because others may wait for the end of this program's output or for a locked
-        // file.
+        // Close output and files, because others may wait for the end of this program's output or for a locked file.
         for other in 0..<Int32(clamping: min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) where other != descriptor {
             close(other)
         }
         let terminal = ControllingTerminal()
-        // The terminal's signals and those to the group of `exec` aren't meant for it.
+        // Signals of the terminal and to the group of `exec` aren't meant for this process.
         setpgid(0, 0)
         var all = sigset_t()
         sigfillset(&all)
@@ -79,7 +78,7 @@ struct Watcher {
         _exit(0)
     }
 
-    /// The next message; `nil` when the other process has ended.
+    /// Returns the next message, or `nil` if the other process has ended.
     private static func receive(from descriptor: Int32) -> (Message, [UInt8])? {
         guard let head = bytes(3, from: descriptor), let message = Message(rawValue: head[0]),
             let body = bytes(Int(head[1]) | Int(head[2]) << 8, from: descriptor)

@@ -1,9 +1,9 @@
 import Proxy
 import Understudy
 
-/// In the place of Linux's `Interception`: other systems have nothing by which one command could see another machine.
+/// Replaces Linux's `Interception`. Other systems have no way to change the hosts of a single command.
 struct Interception {
-    /// Why `--intercept` can't be had, and what to do in its place.
+    /// The reason why `--intercept` isn't available, with alternatives.
     static let obstacle: String? = """
         --intercept needs Linux's namespaces, which this system doesn't have. For one command, use the proxy: \
         "understudy exec --proxy-port 0 -- COMMAND"; or let the app ask the daemon under its own address, as in \

@@ -4,10 +4,10 @@ import EmulatorCore
 import Proxy
 import Understudy
 
-/// Shows one command a machine of its own, in which the provider hosts lead to the daemon: by Linux's namespaces it has
-/// its own hosts file and its own trust bundle. Nothing changes for other processes.
+/// Gives one command its own hosts file and trust store, by Linux's namespaces, so that the provider hosts lead to the
+/// daemon. Other processes aren't affected.
 struct Interception {
-    /// Why interception isn't possible, and how to do the same by hand.
+    /// The reason why interception isn't possible, with the manual alternative.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -20,20 +20,20 @@ struct Interception {
         }
     }
 
-    /// Why it can't be had on this system; `nil` where it can.
+    /// The reason why interception isn't available on this system; always `nil` on Linux.
     static let obstacle: String? = nil
 
-    /// The loopback address where the daemon listens on ports 80 and 443. Nobody else uses it.
+    /// The loopback address on which the daemon listens on ports 80 and 443. No other program uses it.
     let address: String
-    /// Whether the command has a network of its own, in which there is only the daemon.
+    /// Whether the command has a network of its own, with only the daemon in it.
     let isIsolated: Bool
-    /// Why it has, where nobody has asked for it.
+    /// The reason why the network is isolated although `--isolate` wasn't given.
     let portObstacle: PortObstacle?
-    /// The network that was left, if ports of it are shared.
+    /// The outer network, if ports of it are shared.
     let outside: NetworkSockets?
 
-    /// Enters the namespaces. Only while the process has one thread: other threads would stay outside. `store` is put in the
-    /// place of the browsers' one. With `shares`, sockets of the network that is left can be had.
+    /// Enters the namespaces. The process must have one thread, because other threads would stay outside. `store`
+    /// replaces the browsers' certificate store. With `shares`, sockets of the outer network remain available.
     init(
         hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
     ) throws {
@@ -47,7 +47,7 @@ struct Interception {
         let known = (try? File.read("/etc/hosts")) ?? Array("127.0.0.1 localhost\n".utf8)
         let lines = hosts.map { "\(address) \($0)\n" }.joined()
         let file = "\(directory)/hosts"
-        // Of several lines for a host, the first one counts.
+        // If a host has several lines, the first one counts.
         try File.write(lines.utf8 + known, to: file, mode: 0o644)
         guard understudy_bind(file, "/etc/hosts") == 0 else {
             throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
@@ -62,8 +62,8 @@ struct Interception {
         }
     }
 
-    /// A user namespace first, where one is needed: it can only be entered by a process with one thread. Then a thread may stay
-    /// behind, and the rest is entered.
+    /// Enters the namespaces. The user namespace is first, if one is needed: only a process with one thread can enter
+    /// it. After that, a thread may stay in the outer network.
     private static func enter(withNetwork: Bool, keepingSockets: Bool) throws -> NetworkSockets? {
         let network = withNetwork ? understudy_new_network : 0
         let (user, group) = (geteuid(), getegid())
