@@ -1,9 +1,9 @@
 import JSON
 import EmulatorCore
 
-/// The scenarios that are built in: `seed-data/scenarios/*.json`, embedded.
+/// The built-in scenarios: the embedded files `seed-data/scenarios/*.json`.
 public enum BuiltInScenarios {
-    /// In the order of their names. A test reads each of them, so reading can't fail here.
+    /// All built-in scenarios, by name. A test reads each of them, so reading can't fail here.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -12,7 +12,7 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// A page of Markdown with a section for each.
+    /// A page of Markdown with a section for each scenario.
     public static var documentation: String {
         var page = """
             # Scenarios
@@ -40,12 +40,12 @@ public enum BuiltInScenarios {
         return page
     }
 
-    /// A scenario for every world to begin with, as `--scenario` names it: its name or its file, and values of its parameters
-    /// after commas, such as `slow-provider,host=api.github.com,delay=2s`.
+    /// Reads a value of `--scenario`, the scenario with which every world begins: its name or its file, and values of
+    /// its parameters after commas, such as `slow-provider,host=api.github.com,delay=2s`.
     static func choose(_ text: String) throws(Issues) -> ChosenScenario {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let values = parts.dropFirst().drop { !$0.contains("=") }
-        // A file's name may have commas.
+        // The file's name may contain commas.
         let scenario = try find(parts.prefix(parts.count - values.count).joined(separator: ","))
         guard scenario.startsWorlds else {
             throw Issues(
@@ -63,7 +63,8 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// The scenario of this name, or the one in a file: a text with a `/`, or with `.json` at its end, is a path.
+    /// Returns the scenario of this name, or the one in a file. A text with a `/`, or with `.json` at its end, is a
+    /// path.
     static func find(_ text: String) throws(Issues) -> Scenario {
         guard text.contains("/") || text.hasSuffix(".json") else {
             let all = all

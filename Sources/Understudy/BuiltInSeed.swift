@@ -1,9 +1,9 @@
 import JSON
 import EmulatorCore
 
-/// `seed-data/default.json` and the keys it names, embedded so that the binary runs with nothing beside it.
+/// The built-in seed: `seed-data/default.json` and the keys it names, embedded so that the binary needs no other files.
 enum BuiltInSeed {
-    /// Throws for a file that isn't embedded; a test checks the seed that this is.
+    /// The seed's source. It throws for a file that isn't embedded; a test checks that this never happens.
     static var source: SeedSource {
         get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {
@@ -20,7 +20,7 @@ enum BuiltInSeed {
 }
 
 extension EmbeddedFiles {
-    /// The file at `path` below seed-data.
+    /// Returns the embedded file at `path` below seed-data, or `nil`.
     static func bytes(at path: String) -> [UInt8]? {
         all.first { $0.path == path }?.text.withUTF8Buffer { Array($0) }
     }

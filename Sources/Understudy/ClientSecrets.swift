@@ -1,9 +1,11 @@
 import EmulatorCore
 import JSON
 
-/// Client secrets that clients sign themselves, signed with the keys of seeds.
+/// Makes client secrets that are JSON Web Tokens, signed with the keys of seeds.
 package enum ClientSecrets {
-    /// - Throws: ``StartError`` when a seed can't be used, has no such client, or has no key for it.
+    /// Makes a client secret.
+    ///
+    /// - Throws: ``StartError`` if a seed can't be used, has no such client, or has no key for it.
     package static func sign(_ wanted: ClientSecretRequest, seeds: [SeedInput]) throws -> String {
         let seed = try SeedInput.load(seeds)
         do throws(ClientSecretRequest.Refusal) {

@@ -4,15 +4,15 @@ import HTTPServer
 import Inspector
 import JSON
 
-/// Puts providers, control API and pages together.
+/// Combines the providers, the control API and the pages.
 package enum Composition {
-    /// Where something can be ordered to go wrong.
+    /// Returns the endpoints and steps of mail for which faults can be ordered.
     package static func catalog(for seed: Seed) -> OperationCatalog {
         OperationCatalog(providers: Providers.playing(seed))
     }
 
-    /// The calls of the control API, for whoever describes them: what a daemon takes and answers doesn't depend on its seed. Nobody
-    /// carries them out.
+    /// The calls of the control API, for documents that describe them. A daemon's calls don't depend on its seed. These
+    /// ones can't be called.
     package static let calls: [Operation] = {
         let nothing = Providers.seedFormat.nothing
         let daemon = Daemon(
@@ -22,7 +22,7 @@ package enum Composition {
         return daemon.control(nothing, Providers.playing(nothing)).calls
     }()
 
-    /// Everything but the sockets: what answers the requests to a daemon that starts with `seed`.
+    /// Makes everything but the sockets: the dispatcher of a daemon that starts with `seed`.
     package static func dispatcher(
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
         _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts(),
@@ -58,7 +58,7 @@ package enum Composition {
             daemon.play(seed), worlds: worlds, scenarios: chosen, controlToken: daemon.token, logger: options.logger)
     }
 
-    /// What is the same for each seed that the daemon plays.
+    /// The parts that all seeds of a daemon share.
     private struct Daemon: Sendable {
         let worlds: Lazy<WorldRegistry>
         let ports: WorldPorts
@@ -84,9 +84,9 @@ package enum Composition {
             let inspector = Inspector(
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
             let home = [
-                // Any origin may ask whether an emulator is here, as at the Emulator Suite.
+                // Pages of any origin may ask whether this is an emulator, as at the Emulator Suite.
                 Operation("GET", [], "/", cors: .any, nil) { await inspector.home($0) },
-                // Browsers ask for it without being told to, so it isn't a failure.
+                // Browsers ask for the icon by themselves, so it isn't a failure.
                 Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
             ]
             return PlayedSeed(
@@ -96,7 +96,7 @@ package enum Composition {
         }
     }
 
-    /// What is wrong with it is said without repeating it.
+    /// Returns the control token. The error message doesn't contain it.
     private static func token(_ options: RunningServer.Options) throws -> ControlToken? {
         guard let text = options.controlToken else { return nil }
         guard let token = ControlToken(text) else {

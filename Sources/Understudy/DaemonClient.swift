@@ -3,20 +3,21 @@ import EmulatorCore
 import HTTPClient
 import JSON
 
-/// Calls of a running daemon's control API, for commands.
+/// Calls the control API of a running daemon, for commands.
 package struct DaemonClient: Sendable {
-    /// Where a daemon is that nobody named.
+    /// The daemon's address if none is given.
     package static let defaultURL = "http://localhost:9099"
     private static let seconds = 120
 
     private let daemon: String
-    /// The address of the world that is asked, without a slash at the end.
+    /// The address of the world, without a slash at the end.
     package let base: String
-    /// The world's name; `nil` is the daemon's default one, or the one that the address names.
+    /// The world's name; `nil` is the daemon's default world, or the one in the address.
     package let world: String?
     private let token: String?
 
-    /// `url` is the daemon's, or one of its worlds'; `token` is its control token, if it has one.
+    /// Makes a client. `url` is the address of the daemon or of one of its worlds; `token` is its control token, if it
+    /// has one.
     package init(url: String, world: String? = nil, token: String?) {
         let place = String(url[..<(url.lastIndex { $0 != "/" }.map { url.index(after: $0) } ?? url.startIndex)])
         daemon = place
@@ -25,8 +26,10 @@ package struct DaemonClient: Sendable {
         self.token = token
     }
 
-    /// - Throws: ``StartError`` that says in a line what the daemon refused, or why it isn't reached.
-    /// `source` is what a refusal that says a place in the body begins with: a file's name.
+    /// Makes a call, and returns the answer's body. If a refusal gives a position in the body, the message begins with
+    /// `source`, the name of the body's file.
+    ///
+    /// - Throws: ``StartError``, with a line that says what the daemon refused, or why it can't be reached.
     @discardableResult
     package func call(
         _ method: String, _ path: String, body: [UInt8] = [], from source: String? = nil
@@ -50,9 +53,9 @@ package struct DaemonClient: Sendable {
         return answer.body
     }
 
-    /// What the daemon answers, whatever it is. `path` may have a query.
+    /// Makes a call, and returns the answer with any status. `path` may have a query.
     ///
-    /// - Throws: why it isn't reached.
+    /// - Throws: An error if the daemon can't be reached.
     package func ask(
         _ method: String, _ path: String, body: [UInt8] = []
     ) throws(OutgoingRequest.Failure) -> OutgoingRequest.Answer {
@@ -62,7 +65,8 @@ package struct DaemonClient: Sendable {
     private func ask(
         _ method: String, _ path: String, at base: String, body: [UInt8]
     ) throws(OutgoingRequest.Failure) -> OutgoingRequest.Answer {
-        // The daemon refuses calls from what it sends to apps' servers, whose name is another.
+        // The daemon refuses calls with the `User-Agent` that it uses for its own requests to apps' servers, so this is
+        // another one.
         var headers = [(name: "User-Agent", value: "understudy/\(Version.current)")]
         if let token { headers.append((name: "Authorization", value: "Bearer \(token)")) }
         return try OutgoingRequest.send(
@@ -70,7 +74,7 @@ package struct DaemonClient: Sendable {
             headers: headers, body: body, seconds: DaemonClient.seconds, limit: WorldSnapshot.sizeLimit + (1 << 16))
     }
 
-    /// The names of the worlds that there are. Asking makes none.
+    /// Lists the names of the daemon's worlds. This call creates none.
     package func worlds() throws(StartError) -> [String] {
         let answer = try call("GET", "worlds", at: daemon)
         let worlds = (try? JSONValue(parsing: answer, limits: .answer))?["worlds"]?.array ?? []

@@ -9,31 +9,36 @@ import Time
     import Foundation
 #endif
 
-/// What `understudy explain` says of a token, a nonce or a client secret: findings, each of which holds or doesn't.
+/// The report of `understudy explain` on a token, a nonce or a client secret: a list of findings.
 public struct Explanation: Sendable {
-    /// One sentence about one thing.
+    /// A sentence about one property.
     public struct Finding: Sendable {
-        /// Whether it is as it should be; `nil` for a mere statement.
+        /// Whether the property is as it should be; `nil` if it is only information.
         public let holds: Bool?
         /// The sentence, without a full stop.
         public let text: String
     }
 
-    /// In the order in which things were looked at, under headings.
+    /// The findings in the order of the checks, under headings.
     public private(set) var sections: [(heading: String, findings: [Finding])] = []
 
-    /// Whether nothing was found to be wrong.
+    /// Whether no finding is an error.
     public var isClean: Bool { sections.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
-    /// Examines everything that is given.
+    /// Checks all given values.
+    ///
+    ///     let explanation = try Explanation(idToken: token, rawNonce: nonce)
+    ///     print(explanation.isClean)
     ///
     /// - Parameters:
-    ///   - rawNonce: the text whose SHA-256 the app sent to the provider.
-    ///   - token: an access token whose form tells which provider made it, or an ID token.
-    ///   - jwks: a JSON Web Key Set, as text, to check the ID token's signature with.
-    ///   - seeds: whose teams and keys a client secret is checked against; none are needed.
-    ///   - now: seconds since 1970, to the end of the year 9999; the machine's time by default.
-    /// - Throws: ``StartError`` when a seed can't be used.
+    ///   - idToken: an ID token.
+    ///   - rawNonce: the raw nonce; the app sent its SHA-256 digest to the provider.
+    ///   - clientSecret: a client secret that the client has signed.
+    ///   - token: an ID token, or an access token whose form shows the provider.
+    ///   - jwks: a JSON Web Key Set, as text, for the ID token's signature.
+    ///   - seeds: seeds with the teams and keys for a client secret; none are needed.
+    ///   - now: the time in seconds since 1970, to the end of the year 9999; by default the machine's time.
+    /// - Throws: ``StartError`` if a seed can't be used.
     public init(
         idToken: String? = nil, rawNonce: String? = nil, clientSecret: String? = nil, token: String? = nil,
         jwks: String? = nil, seeds: [SeedInput] = [],
@@ -55,7 +60,7 @@ public struct Explanation: Sendable {
 
     /// Reads a key set from a file, or from an http or https URL.
     ///
-    /// - Throws: ``StartError`` when it can't be read.
+    /// - Throws: ``StartError`` if it can't be read.
     public static func readKeySet(_ place: String) throws -> String {
         do {
             if place.hasPrefix("http://") || place.hasPrefix("https://") {

@@ -6,14 +6,14 @@ import Synchronization
 
 extension SMTPPort: WorldPort {}
 
-/// The daemon's mail, with or without a port for SMTP.
+/// The daemon's mail service, with or without an SMTP server.
 final class MailServer: Sendable {
     let service: MailService
     private let server: SMTPServer?
-    /// The ports of ``RunningServer/Options/worldMailPorts``, in that order.
+    /// The ports of ``RunningServer/Options/worldMailPorts``, in the same order.
     let worldPorts: [(world: String, port: Int)]
 
-    /// `secure` has the certificate for STARTTLS.
+    /// Starts the server. `secure` has the certificate for STARTTLS.
     init(
         _ options: RunningServer.Options, _ service: MailService, secure: SecureServer?, ports: WorldPorts
     ) throws {
@@ -48,16 +48,16 @@ final class MailServer: Sendable {
         return server
     }
 
-    /// `nil` when no mail is taken by SMTP.
+    /// The SMTP port; `nil` without an SMTP server.
     var port: UInt16? { server?.port }
 
-    /// How many connections there are, of how many; `nil` when no mail is taken by SMTP.
+    /// The number of open SMTP connections and their limit; `nil` without an SMTP server.
     var connections: (open: Int, limit: Int)? { server.map { (open: $0.connections, limit: $0.connectionLimit) } }
 
     func stop() { server?.stop() }
 }
 
-/// The certificate of HTTPS for SMTP, also when it has been renewed.
+/// The HTTPS certificate in the form that SMTP needs, also after its renewal.
 private final class MailCertificates: Sendable {
     private weak let secure: SecureServer?
     private let known = Mutex<(chain: String, certificate: SMTPCertificate)?>(nil)

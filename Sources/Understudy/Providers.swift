@@ -9,31 +9,31 @@ import JSON
 import Mail
 import OpenID
 
-/// The one list of providers.
+/// The list of all providers. No other file has one.
 package enum Providers {
     static let all: [any Provider.Type] = [
         AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, OpenIDProvider.self,
         FirebaseProvider.self,
     ]
 
-    /// What seeds and the control API call them.
+    /// The providers' names in seeds and in the control API.
     package static var names: [String] { seedFormat.sections.map { $0.name } }
 
-    /// What a seed file can hold.
+    /// The format of seed files.
     package static let seedFormat = SeedFormat(all, rows: Inspector.rows, values: MailService.values)
 
-    /// Environment variables by which a program finds the providers at the daemon whose address is `url`.
+    /// Returns the environment variables by which a program finds the providers at the daemon with this address.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
         all.flatMap { $0.variables(daemon: url) }
     }
 
-    /// What the providers can explain of a kind of value, for the command's help.
+    /// Returns descriptions of the values that can be explained, for the command's help.
     package static func explained(_ value: ExplainedValue) -> [String] { all.compactMap { $0.explainedValues[value] } }
 
-    /// A seed that names the default project and nothing else.
+    /// Returns a seed that only names the default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// The seed with what providers' own tools have exported to a directory.
+    /// Returns the seed with the data that a provider's own tools have exported to a directory.
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []

@@ -3,71 +3,80 @@ import Logging
 import Time
 
 extension RunningServer {
-    /// How the server runs. Every property has a default that suits tests.
+    /// The options of a server. Every one has a default that suits tests.
+    ///
+    ///     var options = RunningServer.Options()
+    ///     options.tlsPort = 0
+    ///     let server = try RunningServer.start(options: options)
     public struct Options: Sendable {
-        /// An IP address or `localhost`. The default serves both loopback addresses.
+        /// An IP address, or `localhost`. The default opens both loopback addresses.
         public var host = "127.0.0.1"
-        /// 0 takes a free port.
+        /// The port for HTTP; 0 chooses a free one.
         public var port: UInt16 = 0
-        /// Descriptors of sockets that listen already, for HTTP: ``host`` and ``port`` then mean nothing.
+        /// Descriptors of sockets that are already listening, for HTTP. They replace ``host`` and ``port``.
         public var listeningSockets: [Int32] = []
-        /// The port for HTTPS, beside HTTP and with the same answers; 0 takes a free one, `nil` has none.
+        /// The port for HTTPS, which gives the same answers as HTTP; 0 chooses a free one, `nil` opens none.
         public var tlsPort: UInt16?
-        /// Whether only HTTPS is served: then ``port`` isn't listened on.
+        /// Whether only HTTPS is served, so that ``port`` isn't opened.
         public var isTLSOnly = false
-        /// The port for an HTTP proxy that leads the provider hosts to this server; 0 takes a free one, `nil` has none.
-        /// With a proxy, TLS is served, too.
+        /// The port for an HTTP proxy that sends requests to the provider hosts to this server; 0 chooses a free one,
+        /// `nil` opens none. With a proxy, TLS is served too.
         public var proxyPort: UInt16?
-        /// Whether the proxy connects to other hosts, over the network.
+        /// Whether the proxy connects to other hosts, over the real network.
         public var proxyPassesThrough = false
-        /// A mail server to which all mail of all worlds is handed on: `HOST:PORT`, or `USER:PASSWORD@HOST:PORT`. `nil` hands
-        /// none on.
+        /// A mail server to which all mail of all worlds is forwarded: `HOST:PORT`, or `USER:PASSWORD@HOST:PORT`; `nil`
+        /// forwards none.
         public var smtpForward: String?
-        /// The port for mail by SMTP; 0 takes a free one, `nil` has none. With TLS, it offers STARTTLS.
+        /// The SMTP port for incoming mail; 0 chooses a free one, `nil` opens none. With TLS, it offers STARTTLS.
         public var smtpPort: UInt16?
-        /// Ports of their own for worlds' mail, by their names, as ``worldPorts``. They go with ``smtpPort``.
+        /// SMTP ports for single worlds, by name, like ``worldPorts``. They need ``smtpPort``.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
-        /// The authority that issues the certificate. It must exist before TLS is asked for.
+        /// The authority that issues the certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
-        /// The certificate's lifetime, and how often the server checks whether to renew it; for tests.
+        /// The certificate's lifetime, and the interval between checks for its renewal; for tests.
         package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
-        /// Makes the keys of a server whose worlds are kept in memory; `nil` makes a generator for this server. Servers of one
-        /// process that share it need not wait for keys.
+        /// The generator of keys for worlds in memory; `nil` makes one for this server. Servers of one process that
+        /// share a generator needn't wait for keys.
         package var keyGenerator: KeyGenerator?
-        /// The world of requests that name none. It stays, as ``RunningServer/export(to:)`` writes it.
+        /// The world for requests that don't name one. It is kept until the end, because ``RunningServer/export(to:)``
+        /// writes it.
         public var defaultWorld = "default"
-        /// Where worlds are kept: `memory`, or `sqlite:` and the path of a file, with which they outlive the server. When it is
-        /// `nil`, the environment's `UNDERSTUDY_STORE` says it; without that, it is memory.
+        /// The store of the worlds: `memory`; or `sqlite:` and the path of a file, in which worlds outlive the server;
+        /// or the URL of a PostgreSQL database. `nil` uses the environment's `UNDERSTUDY_STORE`, or else memory.
         public var store: String?
-        /// Ports of their own for worlds, by their names; 0 takes a free one. Every request to such a port is for that world.
+        /// Ports for single worlds, by name; 0 chooses a free one. Every request to such a port belongs to that world.
         /// They stay open until the server stops.
         public var worldPorts: [(world: String, port: UInt16)] = []
-        /// Host names, beside loopback names and IP addresses, at which the control API answers.
+        /// Further host names of the control API, beside loopback names and IP addresses.
         public var controlHosts: [String] = []
-        /// What callers of the control API show, as `Authorization: Bearer TOKEN`, and what the inspector's pages ask a browser for:
-        /// 16 to 256 letters, digits and `-._~+/=`. `nil` takes anybody. Endpoints of providers never want it.
+        /// The token that callers of the control API must send as `Authorization: Bearer TOKEN`, and that the
+        /// inspector's pages ask for: 16 to 256 letters, digits and `-._~+/=`. With `nil`, no token is needed. The
+        /// providers' endpoints never need it.
         public var controlToken: String?
-        /// Scenarios that every world begins with: names of built-in ones, or paths of files, with values of their parameters
-        /// after commas, such as `slow-provider,delay=2s`.
+        /// Scenarios with which every world begins: names of built-in ones or paths of files, with values of their
+        /// parameters after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []
-        /// A directory that `firebase emulators:export` wrote: every world begins with its users, in the default project.
+        /// A directory written by `firebase emulators:export`. Every world begins with its users, in the default
+        /// project.
         public var importDirectory: String?
-        /// Whether the recording shows secrets as `masked-` and their length.
+        /// Whether secrets in the recording are replaced by `masked-` and their length.
         public var masksSecrets = false
-        /// Bytes that the recordings of all worlds may take together; beyond it, the oldest exchanges go. At least 1 MB.
+        /// The most bytes of all worlds' recordings together, at least 1 MB. When they are full, the oldest exchanges
+        /// are removed.
         public var recordingLimit = 64_000_000
-        /// Whether what a world has refused outlives it, for whoever asks for the recording of all worlds.
+        /// Whether the refusals in a world are kept when the world is removed, for readers of the recording of all
+        /// worlds.
         package var keepsRefusalsOfGoneWorlds = false
-        /// Threads that serve connections; one a core when `nil`.
+        /// The number of threads that serve connections; `nil` means one a core.
         public var workers: Int?
-        /// Tells `health` how many lines of the log couldn't be written; `nil` when the maker of the logger doesn't count
-        /// them.
+        /// Returns the number of lost log lines, for `health`; `nil` if they aren't counted.
         package var droppedLogLines: (@Sendable () -> Int)?
-        /// Refusals are logged at `info` with their diagnosis, all else at `debug`. No secret is logged.
+        /// The logger. Refusals are logged at `info` with their diagnosis, everything else at `debug`. No secret is
+        /// logged.
         public var logger: Logger
 
-        /// Logs nothing unless a logger is given.
+        /// Makes options with defaults. Without a logger, nothing is logged.
         public init(logger: Logger? = nil) {
             self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
         }

@@ -7,9 +7,11 @@ import Proxy
 import SMTPClient
 
 extension RunningServer {
-    /// Starts a server on `seeds`, merged in order.
+    /// Starts a server with the seeds, merged in order.
     ///
-    /// - Throws: ``StartError`` with every fault of the seeds, or with why it can't listen.
+    ///     let server = try RunningServer.start(seeds: [.builtIn, .path("Tests/seed.json")])
+    ///
+    /// - Throws: ``StartError`` with every error in the seeds, or with the reason why it can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         for name in [options.defaultWorld] + (options.worldPorts + options.worldMailPorts).map(\.world)
         where !WorldName.isValid(name) {
@@ -41,7 +43,7 @@ extension RunningServer {
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
         let dispatcher = try Composition.dispatcher(
             seed, worlds, options, gauges, ports: ports, mailPorts: mailPorts)
-        // Worlds that are made later begin with the same scenarios, so one that can't be played is an error now.
+        // Later worlds begin with the same scenarios, so a scenario that can't be played is an error now.
         if let failure = dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
         var serverOptions = Server.Options()
         serverOptions.host = options.host

@@ -7,8 +7,8 @@ import Proxy
 import Platform
 import Synchronization
 
-/// A stand-in identity provider for tests, in this process. It runs until ``stop()``, or until the last reference to it
-/// is gone.
+/// A stand-in identity provider in this process, for tests. It runs until ``stop()``, or until the last reference to it
+/// is released.
 ///
 ///     let server = try RunningServer.start()
 ///     defer { server.stop() }
@@ -20,13 +20,13 @@ public final class RunningServer: Sendable {
     private let mail: MailServer
     package let host: String
     package let worlds: WorldRegistry
-    /// What callers of the control API show; `nil` where it takes anybody.
+    /// The token that the control API expects; `nil` if there is none.
     package let controlToken: String?
     private let dispatcher: Dispatcher
     private let gauges: ProcessGauges
     private let masksSecrets: Bool
     private let ports: [WorldPorts]
-    /// The ports of ``Options/worldPorts``, in that order.
+    /// The ports of ``Options/worldPorts``, in the same order.
     private let worldPorts: [(world: String, port: Int)]
     private let mailQueue: MailQueue?
     private let isClosed = Atomic<Bool>(false)
@@ -53,61 +53,62 @@ public final class RunningServer: Sendable {
 
     deinit { end() }
 
-    /// Stops, and leaves the store: what is to be read of worlds has been read. For processes that end before the last reference
-    /// goes. Further calls do nothing.
+    /// Stops the server and closes its store, after the last reading from worlds. For processes that end before the
+    /// last reference is released. Further calls do nothing.
     package func end() {
         stop()
         guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
         worlds.removeAll()
     }
 
-    /// The port that is listened on: HTTP's, or with TLS alone HTTPS's.
+    /// The HTTP port, or the HTTPS port if HTTP isn't served.
     public var port: Int { Int(plain?.port ?? secure?.port ?? 0) }
 
-    /// HTTPS's port; `nil` without TLS.
+    /// The HTTPS port; `nil` without TLS.
     public var tlsPort: Int? { (secure?.port).map(Int.init) }
 
-    /// `http://` (with TLS alone `https://`) with host and port, without a slash at the end.
+    /// The server's address: `http://`, or `https://` if HTTP isn't served, with host and port but without a slash at
+    /// the end.
     public var url: String { "\(plain == nil ? "https" : "http")://\(authority):\(port)" }
 
-    /// `http://` with host and port of the proxy; `nil` without one.
+    /// The proxy's address: `http://` with host and port; `nil` without a proxy.
     public var proxyURL: String? { proxy.map { "http://\(authority):\($0.port)" } }
 
-    /// `https://` with host and port; `nil` without TLS.
+    /// The HTTPS address: `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
 
-    /// The worlds of ``Options/worldPorts`` with `http://`, host and port of each, in that order.
+    /// The worlds of ``Options/worldPorts``, each with its address: `http://` with host and port, in the same order.
     public var worldURLs: [(world: String, url: String)] {
         worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
     }
 
-    /// The port for mail by SMTP; `nil` without one.
+    /// The SMTP port; `nil` if there is none.
     public var smtpPort: Int? { mail.port.map(Int.init) }
 
-    /// Host and port for mail by SMTP, such as `127.0.0.1:1025`; `nil` without one.
+    /// Host and port of SMTP, such as `127.0.0.1:1025`; `nil` if there is none.
     public var smtpAddress: String? { smtpPort.map { "\(authority):\($0)" } }
 
-    /// The worlds of ``Options/worldMailPorts`` with host and port of each, in that order.
+    /// The worlds of ``Options/worldMailPorts``, each with host and port, in the same order.
     public var worldMailAddresses: [(world: String, address: String)] {
         mail.worldPorts.map { (world: $0.world, address: "\(authority):\($0.port)") }
     }
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
-    /// How many requests have come, those to the control API included.
+    /// The number of requests so far, including those to the control API.
     package var requestCount: Int { dispatcher.requestCount }
 
-    /// What happened in all worlds so far.
+    /// Returns a report on all worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
 
-    /// The last requests that were refused, in all worlds, the oldest first: `POST appleid.apple.com/auth/token: ` and the
-    /// diagnosis.
+    /// Returns the last refused requests of all worlds, the oldest first, each with its diagnosis: `POST
+    /// appleid.apple.com/auth/token: …`.
     public func lastRefusals(_ count: Int) -> [String] { report().lastRefusals(count) }
 
-    /// Writes the default project's users and settings of the default world, as `firebase emulators:export` does: wholly, or
-    /// not at all. What is in the directory beside them stays.
+    /// Writes the users and settings of the default project in the default world, as `firebase emulators:export` does:
+    /// either everything or nothing. Other files in the directory stay.
     ///
-    /// - Throws: ``StartError`` that says what can't be written, and why.
+    /// - Throws: ``StartError``, which says what can't be written, and why.
     public func export(to directory: String) throws {
         var isWritten = false
         do throws(File.Failure) {
@@ -120,9 +121,9 @@ public final class RunningServer: Sendable {
         guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
     }
 
-    /// Environment variables by which a client finds a protected resource, such as `corp`'s at `/mcp/corp`.
+    /// Returns the environment variables by which a client finds a protected resource, such as `corp`'s at `/mcp/corp`.
     ///
-    /// - Throws: ``StartError`` where the seed has no such resource.
+    /// - Throws: ``StartError`` if the seed has no such resource.
     package func variables(ofResource id: String) throws(StartError) -> [(name: String, value: String)] {
         let all = Providers.playing(worlds.main.seed).compactMap { $0 as? any ProtectsResources }
         if let provider = all.first(where: { $0.resourceIDs.contains(id) }) {
@@ -134,21 +135,21 @@ public final class RunningServer: Sendable {
                 + (Diagnosis.alternatives(Array(ids.prefix(10))).map { "; expected \($0)" } ?? ""))
     }
 
-    /// Has balancers send requests elsewhere: `health` answers 503 from now on, and each answer is the last on its connection.
-    /// All else is as before, until ``stop()``.
+    /// Makes load balancers send requests elsewhere: from now on `health` answers 503, and each answer is the last on
+    /// its connection. Requests are still served until ``stop()``.
     package func announceEnd() {
         gauges.announceEnd()
         plain?.announceEnd()
         secure?.announceEnd()
     }
 
-    /// Stops accepting and finishes the requests in flight, for at most two seconds. Further calls do nothing.
+    /// Stops accepting connections, and finishes the requests in flight within two seconds. Further calls do nothing.
     public func stop() {
         proxy?.stop()
         for ports in ports { ports.end() }
         WorkThread.doAll([
             { [plain] in plain?.stop() }, { [secure] in secure?.stop() },
-            // What comes in until the end is handed on.
+            // Mail that arrives until the end is still forwarded.
             { [mail, mailQueue] in
                 mail.stop()
                 mailQueue?.stop()

@@ -1,22 +1,23 @@
 import EmulatorCore
 import JSON
 
-/// Where a seed comes from.
+/// A source of a seed: `.builtIn`, `.path("Tests/seed.json")` or `.json("{…}")`.
 public enum SeedInput: Sendable {
-    /// The seed that is built in: three people, two teams, test keys.
+    /// The built-in seed: three people, two teams, test keys.
     case builtIn
-    /// A JSON file, or a directory whose `*.json` are read in name order.
+    /// A JSON file, or a directory whose `*.json` files are read in the order of their names.
     case path(String)
-    /// JSON text. Files that it names are looked for in `directory`.
+    /// JSON text. The files that it names are searched in `directory`.
     case json(String, directory: String = ".")
 
-    /// A seed that names the Firebase project of requests that name none, and nothing else. The project need not be seeded:
-    /// it then has the Emulator Suite's defaults.
+    /// Returns a seed that only sets the default Firebase project, for requests that don't name one. If no seed has the
+    /// project, it has the Emulator Suite's defaults.
     public static func firebaseProject(_ id: String) -> SeedInput {
         .json(Providers.seed(defaultProject: id).text)
     }
 
-    /// Checks seed files and returns what is wrong in them, one line each: file, JSON path, what is wrong. Empty when all is well.
+    /// Checks seed files and returns their errors, a line each: file, JSON path, description. The list is empty if
+    /// there are none.
     public static func faults(in seeds: [SeedInput]) -> [String] {
         do {
             _ = try load(seeds)
@@ -28,10 +29,10 @@ public enum SeedInput: Sendable {
         }
     }
 
-    /// The JSON Schema (2020-12) of a seed file.
+    /// The JSON Schema (2020-12) of seed files.
     public static var schema: String { Providers.seedFormat.jsonSchema.indented() + "\n" }
 
-    /// The reference of a seed file, as a page of Markdown.
+    /// The reference of seed files, as a page of Markdown.
     public static var reference: String { Providers.seedFormat.reference }
 
     package static func load(_ inputs: [SeedInput]) throws -> Seed {
@@ -44,11 +45,11 @@ public enum SeedInput: Sendable {
         }
     }
 
-    /// Merges files in order, and checks the whole.
+    /// Merges seeds in order, and checks the result.
     package static func checked(_ sources: [SeedSource]) throws(Issues) -> Seed {
         let seed = try Seed(sources, format: Providers.seedFormat)
         guard !seed.writtenFaults.isEmpty || !seed.writtenOutcomes.isEmpty else { return seed }
-        // Only the providers know what can go wrong where.
+        // Only the providers know which faults an endpoint can have.
         let catalog = Composition.catalog(for: seed)
         let misfits =
             seed.writtenFaults.flatMap { catalog.issues(in: $0, seed) }

@@ -2,18 +2,20 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// The files of a seed to begin with: what `understudy seed init` writes.
+/// The files of a first seed, which `understudy seed init` writes.
 package struct SeedStart: Sendable {
     package typealias File = StartingSeed.File
 
-    /// In the order in which they are written.
+    /// The files in the order in which they are written.
     package let files: [File]
-    /// Whether the app's own secrets are among them.
+    /// Whether the files contain secrets of the app.
     package let hasSecrets: Bool
 
-    /// - Parameter paths: an app's configuration: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase
-    ///   configuration in JSON, or an `.env` file. None for an example with a client of every kind.
-    /// - Throws: ``StartError`` when a file can't be read, or they name no client.
+    /// Makes a seed from an app's configuration.
+    ///
+    /// - Parameter paths: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase configuration in
+    ///   JSON, or an `.env` file. Without any, the seed is an example with a client of every kind.
+    /// - Throws: ``StartError`` if a file can't be read, or if the files name no client.
     package init(from paths: [String]) throws {
         let app = AppConfiguration(merging: try paths.map { try SeedStart.configuration(at: $0) })
         let names = Providers.all.map { ($0, $0.section?.name ?? "") }
@@ -63,7 +65,7 @@ package struct SeedStart: Sendable {
         return files + start.files
     }
 
-    /// What came from the app may be no such thing as the seed wants, a Team ID say.
+    /// Checks the seed. A value of the app may be invalid in a seed: for example, a Team ID of the wrong length.
     private func check() throws {
         let sources = files.filter { $0.path.hasSuffix(".json") && $0.path != "schema.json" }
         let texts = Dictionary(files.map { ($0.path, $0.text) }, uniquingKeysWith: { first, _ in first })
@@ -80,7 +82,7 @@ package struct SeedStart: Sendable {
 
     private static let ignoreFile = ".gitignore"
 
-    /// What a `.gitignore` is to hold: `line` after what it holds already.
+    /// Returns the new content of a `.gitignore`: its present content, and `line` if it is missing.
     private static func ignoring(_ line: String, at path: String) throws(EmulatorCore.File.Failure) -> String {
         guard EmulatorCore.File.exists(path) else { return line }
         let present = try EmulatorCore.File.text(at: path)
@@ -88,9 +90,9 @@ package struct SeedStart: Sendable {
         return present.isEmpty || present.hasSuffix("\n") ? present + line : "\(present)\n\(line)"
     }
 
-    /// Writes all files into a directory, which is made where there is none.
+    /// Writes all files into a directory, which is created if necessary.
     ///
-    /// - Throws: ``StartError`` when files of these names are there already, unless they may be replaced.
+    /// - Throws: ``StartError`` if such files already exist and may not be replaced.
     package func write(to directory: String, replacing: Bool) throws(StartError) {
         let secrets = "\(directory)/\(StartingSeed.secretsFile)"
         if replacing, !hasSecrets, EmulatorCore.File.exists(secrets) {

@@ -1,6 +1,6 @@
 import EmulatorCore
 
-/// The `README.md` beside a seed to begin with.
+/// The `README.md` of a first seed.
 enum SeedStartGuide {
     static func text(_ start: StartingSeed) -> String {
         let parts = start.parts.map { "| `\($0.member)` | \($0.about) |" }.joined(separator: "\n")

@@ -1,5 +1,5 @@
-/// Why a server didn't start, or couldn't export: one line for each fault of the seeds, or one line in all.
+/// The reason why a server couldn't start or export: a line for each error in the seeds, or a single line.
 public struct StartError: Error, CustomStringConvertible, Sendable {
-    /// The lines, ready to be shown to a person.
+    /// The lines, ready to be shown to the user.
     public let description: String
 }

@@ -1,27 +1,27 @@
 import EmulatorCore
 import Platform
 
-/// Where a server keeps its worlds.
+/// The store in which a server keeps its worlds.
 enum StoreChoice {
     case memory
-    /// In memory, with everything that stores that last rely on tried at each change: for tests.
+    /// In memory, with checks at each change of everything that other stores rely on; for tests.
     case checked
 
-    /// In a file of SQLite's at this path; without one, in a file of its own that goes with the server.
+    /// In an SQLite file at this path. If the path is empty, the file is temporary and ends with the server.
     case sqlite(String)
 
-    /// In a database of PostgreSQL's, which other servers may use, too: its URL.
+    /// In a PostgreSQL database with this URL, which several servers may share.
     case postgresql(String)
 
     static let variable = "UNDERSTUDY_STORE"
 
-    /// `nil` for what is no store.
+    /// Reads a store's name; `nil` if it isn't one.
     init?(_ text: String) {
         switch text {
         case "memory": self = .memory
         case "checked": self = .checked
         case "sqlite:#temporary": self = .sqlite("")
-        // A path that was forgotten, as by a variable that isn't set, isn't a file that goes with the daemon.
+        // An empty path is probably a mistake, such as a variable that isn't set, so it doesn't mean a temporary file.
         case "sqlite:": return nil
         case _ where text.hasPrefix("sqlite:"): self = .sqlite(String(text.dropFirst("sqlite:".count)))
         case _ where text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"): self = .postgresql(text)
@@ -29,8 +29,8 @@ enum StoreChoice {
         }
     }
 
-    /// Why it can't have worlds from an earlier time; `nil` where it may. Opened all the same, it would have a new world, as the seed
-    /// says.
+    /// The reason why this store can't have worlds from an earlier run, or `nil` if it can. Without this check, the
+    /// store would be opened, and a new world of the seed would be found in it.
     var reasonForNoWorlds: String? {
         switch self {
         case .memory, .checked: "memory keeps nothing that could be saved once its daemon has ended"
@@ -40,12 +40,12 @@ enum StoreChoice {
         }
     }
 
-    /// What is asked for, or else what the environment says.
+    /// Returns the given store, or else the environment's.
     static func chosen(_ text: String?) throws -> StoreChoice {
         let said = getenv(variable).map { String(cString: $0) } ?? ""
         let wanted = text ?? (said.isEmpty ? "memory" : said)
         guard let choice = StoreChoice(wanted) else {
-            // It may be a URL with a mistake in it, and then has a password.
+            // The text may be a URL with a mistake, which contains a password.
             let isPlain = !wanted.contains { "@/?=".contains($0) }
             let kind = isPlain ? wanted : String(wanted.prefix { $0 != ":" })
             throw StartError(
@@ -55,7 +55,7 @@ enum StoreChoice {
         return choice
     }
 
-    /// Opens it.
+    /// Opens the store.
     func open(_ seed: Seed) throws -> (any Archive)? {
         switch self {
         case .memory: return nil
@@ -81,7 +81,7 @@ enum StoreChoice {
 }
 
 extension RunningServer {
-    /// Why a store, as `Options.store` says it, has no worlds that could be saved; `nil` where it may have some, and for what is no
-    /// store.
+    /// Returns the reason why a store, named as in `Options.store`, has no worlds to save; `nil` if it may have some,
+    /// or if the name isn't a store's.
     package static func reasonAgainstSaving(from store: String) -> String? { StoreChoice(store)?.reasonForNoWorlds }
 }

@@ -1,5 +1,5 @@
 /// The version of this package.
 public enum Version {
-    /// As `health` reports it and `understudy --version` prints it.
+    /// The version that `health` reports and `understudy --version` prints.
     public static let current = "0.1.0"
 }

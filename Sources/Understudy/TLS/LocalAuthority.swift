@@ -4,14 +4,14 @@ import JOSE
 import EmulatorCore
 import Time
 
-/// The local certificate authority: a certificate and a key in a folder of the person's. It isn't installed anywhere.
+/// The local certificate authority: a certificate and a key in a folder of the user's. It isn't installed anywhere.
 public struct LocalAuthority: Sendable {
-    /// Why the authority can't be made or used, in one line that says what to do.
+    /// The reason why the authority can't be made or used, with the remedy, in a line.
     public struct Failure: Error, CustomStringConvertible, Sendable {
         /// The line.
         public let description: String
 
-        /// A failure with this line.
+        /// Makes a failure with this line.
         public init(_ description: String) { self.description = description }
     }
 
@@ -19,14 +19,14 @@ public struct LocalAuthority: Sendable {
     static let keyName = "understudy-ca.key"
     private static let day = TimeSpan.days(1)
 
-    /// The folder of the authority; empty when none is known, or when the authority is kept in memory.
+    /// The authority's folder. It is empty if none is known, or if the authority is in memory.
     public let directory: String
 
-    /// The authority itself, when it is kept in memory.
+    /// The certificate and the key, if the authority is in memory.
     private let kept: (certificate: String, key: String)?
 
-    /// The authority in `directory`. Without it, in `understudy` below `XDG_DATA_HOME`, or else below `.local/share` in
-    /// `HOME`; when neither is set, there is no authority.
+    /// Describes the authority in `directory`. The default is `understudy` below `XDG_DATA_HOME`, or else below
+    /// `.local/share` in `HOME`. If neither variable is set, there is no authority.
     public init(directory: String? = nil) {
         self.directory = directory ?? LocalAuthority.usualDirectory ?? ""
         kept = nil
@@ -37,7 +37,8 @@ public struct LocalAuthority: Sendable {
         self.kept = kept
     }
 
-    /// Relative paths don't count: <https://specifications.freedesktop.org/basedir-spec/latest/#variables>
+    /// The default folder. Relative paths are ignored:
+    /// <https://specifications.freedesktop.org/basedir-spec/latest/#variables>
     private static var usualDirectory: String? {
         func folder(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -53,15 +54,15 @@ public struct LocalAuthority: Sendable {
         )
     }
 
-    /// The certificate that clients are to trust, in PEM.
+    /// The path of the certificate that clients should trust, in PEM.
     public var certificatePath: String { "\(directory)/\(LocalAuthority.certificateName)" }
-    /// Its key, which only its owner can read.
+    /// The path of its key, which only the owner can read.
     public var keyPath: String { "\(directory)/\(LocalAuthority.keyName)" }
 
-    /// Whether there is one.
+    /// Whether the authority exists.
     public var exists: Bool { kept != nil || (!directory.isEmpty && File.exists(certificatePath)) }
 
-    /// A new authority that isn't written to a file.
+    /// Makes a new authority in memory.
     package static func inMemory(seeds: [SeedInput] = []) throws -> LocalAuthority {
         let authority = try fresh(seeds)
         return LocalAuthority(kept: (certificate: authority.certificate, key: try authority.key.pem()))
@@ -77,11 +78,11 @@ public struct LocalAuthority: Sendable {
     /// The certificate, in PEM.
     package func certificate() throws -> String { try kept?.certificate ?? File.text(at: certificatePath) }
 
-    /// Makes a new one: P-256, ten years, for the hosts that the daemon plays and for this machine alone. Hosts that only
-    /// `seeds` name, such as an OpenID issuer's, are among them.
+    /// Makes a new authority: P-256, valid for ten years, and only for the hosts that the daemon plays and for this
+    /// machine. Hosts named only in `seeds`, such as an OpenID issuer's, are included.
     ///
-    /// - Throws: ``Failure`` when there is one already and it isn't to be replaced, or when it can't be written;
-    ///   ``StartError`` when a seed can't be used.
+    /// - Throws: ``Failure`` if one exists and must not be replaced, or if it can't be written; ``StartError`` if a
+    ///   seed can't be used.
     public func make(replacing: Bool = false, seeds: [SeedInput] = []) throws {
         try requireDirectory()
         guard replacing || !exists else {
@@ -115,7 +116,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Whether it may vouch for the hosts that the daemon always plays, but not for all that `seeds` name.
+    /// Whether the authority may issue certificates for the hosts that the daemon always plays, but not for all hosts
+    /// of `seeds`.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))
@@ -124,7 +126,8 @@ public struct LocalAuthority: Sendable {
         return try !vouches(for: seeds) && vouches(for: [.json("{}")])
     }
 
-    /// A server's certificate for `hosts` and this machine's addresses, `address` among them if it is loopback.
+    /// Issues a server's certificate for `hosts` and for this machine's addresses, including `address` if it is
+    /// loopback.
     func certificate(for hosts: [String], at address: String, lifetime: TimeSpan) throws -> ServerCertificate {
         let (certificate, key) = try material()
         do {
@@ -133,8 +136,7 @@ public struct LocalAuthority: Sendable {
             let own = Set(["127.0.0.1", "::1"] + (address.hasPrefix("127.") ? [address] : [])).sorted()
             let issued = try authority.issue(
                 hosts: hosts, addresses: own, from: now - LocalAuthority.day, to: now + lifetime)
-            // An authority that was made by an earlier version may not be allowed to vouch for hosts that were added
-            // since.
+            // An authority made by an earlier version may not be allowed to certify hosts that were added since.
             try authority.verify(issued.chain)
             return ServerCertificate(
                 tls: Server.TLS(chain: issued.chain, key: issued.key), authority: certificate,
@@ -147,11 +149,11 @@ public struct LocalAuthority: Sendable {
     }
 }
 
-/// A server's certificate, and when to renew it.
+/// A server's certificate, and the time of its renewal.
 struct ServerCertificate: Sendable {
     let tls: Server.TLS
     /// The certificate of the authority that issued it, in PEM.
     let authority: String
-    /// When to renew it.
+    /// The time at which it should be renewed.
     let renewal: Instant
 }

@@ -8,8 +8,8 @@ import Time
 /// A server with TLS. Its certificate is renewed while it runs: before it expires, and when the authority has been
 /// replaced.
 ///
-/// libmicrohttpd keeps the certificate with which it was started. So another server takes over the listening sockets,
-/// while the old one finishes its requests; no connection is refused meanwhile.
+/// libmicrohttpd keeps the certificate with which it was started. So a new server takes over the listening sockets,
+/// while the old one finishes its requests; no connection is refused.
 final class SecureServer: Sendable {
     struct Options: Sendable {
         var server: Server.Options
@@ -19,7 +19,7 @@ final class SecureServer: Sendable {
         /// The certificate's lifetime. Apple's systems accept at most 825 days from an authority that a person has added:
         /// <https://support.apple.com/103769>.
         var lifetime = TimeSpan.days(395)
-        /// How often the server checks whether to renew the certificate.
+        /// The interval between checks for the certificate's renewal.
         var interval: Duration = .seconds(10)
         var logger: Logger
     }
@@ -27,7 +27,7 @@ final class SecureServer: Sendable {
     private struct State {
         var server: Server
         var certificate: ServerCertificate
-        /// The previous server, while it finishes.
+        /// The previous server, until it has finished its requests.
         var retired: Server?
         var isStopped = false
         /// The last warning about a failed renewal, so that it isn't repeated.
@@ -58,20 +58,21 @@ final class SecureServer: Sendable {
 
     deinit { stop() }
 
-    /// The port that is listened on.
+    /// The port's number.
     var port: UInt16 { listeners.first?.port ?? 0 }
 
-    /// The certificate at present; `nil` while it is being renewed, or the server stops.
+    /// The present certificate; `nil` while it is being renewed or the server stops.
     var certificate: Server.TLS? { state.withLockIfAvailable { $0.certificate.tls } }
 
-    /// `nil` while the server stops: stopping waits for requests, and one of them may ask for the counters.
+    /// The counters; `nil` while the server stops. Stopping waits for requests, and one of them may ask for the
+    /// counters.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
             state.retired.map { state.server.counters + $0.counters } ?? state.server.counters
         }
     }
 
-    /// Takes a connection that was made within the process, as ``Server`` does.
+    /// Serves a connection made within the process, as ``Server`` does.
     func adopt(_ descriptor: Int32, label: String) -> Bool {
         guard let server = state.withLockIfAvailable({ $0.server }) else {
             close(descriptor)
@@ -80,7 +81,7 @@ final class SecureServer: Sendable {
         return server.adopt(descriptor, label: label)
     }
 
-    /// As ``Server``'s.
+    /// Makes each answer the last on its connection, as ``Server`` does.
     func announceEnd() { state.withLock { $0.server.announceEnd() } }
 
     func stop() {
@@ -102,7 +103,7 @@ final class SecureServer: Sendable {
         _ handler: @escaping Server.Handler
     ) throws -> Server {
         var serverOptions = options.server
-        // A server closes its sockets when it stops. It gets copies, because these are still needed.
+        // A server closes its sockets when it stops. It gets copies, because the originals are still needed.
         for listener in listeners {
             let copy = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 0)
             guard copy >= 0 else {
@@ -125,7 +126,7 @@ final class SecureServer: Sendable {
         }
     }
 
-    /// Returns `false` when the server has stopped.
+    /// Renews the certificate if it is time. Returns `false` if the server has stopped.
     private func renewIfDue() -> Bool {
         let retired: Server?? = state.withLock { state in
             guard !state.isStopped else { return nil }
@@ -149,7 +150,7 @@ final class SecureServer: Sendable {
         }
         guard let retired else { return false }
         if let retired {
-            // Longer than an idle connection is kept open.
+            // The grace is longer than an idle connection is kept open.
             retired.retire(within: .seconds(options.server.idleTimeoutSeconds * 2))
             state.withLock { $0.retired = nil }
         }
@@ -158,7 +159,7 @@ final class SecureServer: Sendable {
 
     private func isDue(_ certificate: ServerCertificate) -> Bool {
         if MachineClock.now >= certificate.renewal { return true }
-        // When the authority can't be read any more, the certificate is still valid.
+        // If the authority can't be read any more, the certificate is still valid.
         guard let authority = try? options.authority.certificate() else {
             return false
         }
