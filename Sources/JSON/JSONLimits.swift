@@ -1,40 +1,40 @@
-/// How much JSON is read before it is refused.
+/// Limits on JSON text. A text beyond a limit is refused.
 package struct JSONLimits: Sendable {
-    /// The whole text, in bytes.
+    /// The most bytes of the whole text.
     package var bytes: Int
-    /// Arrays and objects within each other. Each level costs stack.
+    /// The most levels of nested arrays and objects. Each level costs stack.
     package var depth: Int
-    /// Members of one object.
+    /// The most members of an object.
     package var members: Int
-    /// Values of all kinds together.
+    /// The most values of all kinds together.
     package var values: Int
-    /// Bytes of a member's name, as it is written.
+    /// The most bytes of a member's name, as it is written.
     package var name = 1_024
-    /// Whether an object may name a member twice; the last one counts then.
+    /// Whether an object may have two members with the same name. Then the last one counts.
     package var allowsDuplicates: Bool
 
-    /// For what clients send to providers.
+    /// The limits for requests to providers.
     package static let request = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: true)
-    /// For bodies of the control API, which people write. Each value is checked against a shape and keeps its path for
-    /// messages, so that it costs several times as much as in a request to a provider.
+    /// The limits for bodies of the control API. Each value is validated and keeps its path for messages, so it costs
+    /// several times as much as in a request to a provider.
     package static let control = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 25_000, allowsDuplicates: false)
-    /// For seed files, and for what other files hold.
+    /// The limits for seeds and other files.
     package static let file = JSONLimits(
         bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: false)
-    /// For what this daemon itself wrote, or a server that it asked.
+    /// The limits for text written by this daemon, or by a server that it asked.
     package static let answer = JSONLimits(
         bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: true)
 }
 
-/// Counts what a JSON text holds, without reading its values: what is too much is refused before anything is allocated
-/// for it.
+/// Counts the values of a JSON text without reading them, so that a text beyond a limit is refused before memory is
+/// allocated for it.
 struct JSONOutline {
     private let limits: JSONLimits
     private var depth = 0
     private var values = 0
-    /// For each open bracket, how many members the object has; less than zero in an array.
+    /// The number of members of each open object; less than zero for an array.
     private var members: [Int]
 
     init(_ limits: JSONLimits) {
@@ -42,7 +42,8 @@ struct JSONOutline {
         members = Array(repeating: 0, count: limits.depth + 1)
     }
 
-    /// Where a limit is passed, as a place in `text`, and which. Brackets that don't match are left for the parser to find.
+    /// Returns the position at which a limit is exceeded, and the reason; `nil` if none is. Brackets that don't match
+    /// are left to the parser.
     mutating func excess(in text: UnsafeBufferPointer<UInt8>) -> (offset: Int, reason: String)? {
         guard text.count <= limits.bytes else {
             return (0, "\(text.count) bytes of JSON; at most \(limits.bytes) are read")
@@ -80,7 +81,7 @@ struct JSONOutline {
         return nil
     }
 
-    /// What follows the closing quotation mark.
+    /// Returns the position after the closing quotation mark.
     static func endOfString(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var place = start
         while place < text.count {
@@ -90,12 +91,12 @@ struct JSONOutline {
         return text.count
     }
 
-    /// Whether a colon follows.
+    /// Whether a colon follows, so that the string is a member's name.
     private static func isName(endingAt place: Int, in text: UnsafeBufferPointer<UInt8>) -> Bool {
         text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }
 
-    /// Where integers end that no `Int64` holds, outside strings.
+    /// Returns the positions after integers that don't fit into `Int64`, outside strings.
     static func wideIntegers(in text: UnsafeBufferPointer<UInt8>) -> [Int] {
         var ends: [Int] = []
         var place = 0

@@ -1,17 +1,18 @@
-/// An object's members in order. Setting a member that exists keeps its place. Of members with the same name, only the
-/// first is kept.
+/// An object's members in order. Setting an existing member keeps its position. If the initializer gets several members
+/// with the same name, it keeps the first.
 package struct JSONObject: Sendable {
     private struct Entry: Sendable {
         let key: String
-        /// `nil` once it is removed.
+        /// The value; `nil` once the member is removed.
         var value: JSONValue?
     }
 
-    /// Up to so many members are searched one by one, which is faster than hashing.
+    /// The most members that are searched one by one, which is faster than hashing for a few.
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// Where each member stands, when there are more than a few. Empty otherwise, and then nothing in `entries` is removed.
+    /// The positions of members by name if there are more than a few; otherwise empty. While it is empty, `entries` has
+    /// no removed members.
     private var places: [String: Int] = [:]
 
     package init(_ members: [(String, JSONValue)] = []) {
@@ -40,14 +41,14 @@ package struct JSONObject: Sendable {
 
     package var keys: [String] { entries.compactMap { $0.value == nil ? nil : $0.key } }
 
-    /// The same as going through `members`, without making a list of them.
+    /// Calls `body` for each member, without making a list of them.
     func forEach(_ body: (String, JSONValue) -> Void) {
         for entry in entries {
             if let value = entry.value { body(entry.key, value) }
         }
     }
 
-    /// Takes over the members of another object, each in place of its own of that name.
+    /// Sets all members of another object in this one.
     package mutating func merge(_ other: JSONObject) {
         other.forEach { self[$0] = $1 }
     }
@@ -86,7 +87,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject: Equatable {
-    /// The order of members doesn't matter.
+    /// Compares members; their order doesn't matter.
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count
             && left.entries.allSatisfy { entry in entry.value == nil || right[entry.key] == entry.value }

@@ -1,17 +1,17 @@
 import CJansson
 import Text
 
-/// Why a text isn't JSON, or not JSON that is read here.
+/// The reason why a text isn't JSON, or is beyond a limit.
 package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
-    /// From 1.
+    /// The line, from 1.
     package let line: Int
-    /// From 1, in characters.
+    /// The column in characters, from 1.
     package let column: Int
     package let reason: String
 
     package var description: String { "line \(line), column \(column): \(reason)" }
 
-    /// `offset` is a place in `bytes`: the last byte that was read, or how many were.
+    /// Makes an error. `offset` is a position in `bytes`: that of the last byte read, or the number of bytes read.
     fileprivate init(_ reason: String, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
         self.reason = reason
         var line = 1
@@ -28,10 +28,10 @@ package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-// Reads JSON with jansson: https://jansson.readthedocs.io/en/latest/apiref.html#decoding
+// This file reads JSON with jansson: https://jansson.readthedocs.io/en/latest/apiref.html#decoding
 //
-// Quirks: an integer beyond 64 bits becomes a number that isn't exact, as in JavaScript; a number beyond a double is
-// refused. A name with U+0000 in it is refused, a string with it is taken.
+// Quirks: an integer beyond 64 bits becomes an inexact number, as in JavaScript; a number beyond a double is refused. A
+// name that contains U+0000 is refused, a string that contains it is accepted.
 
 extension JSONValue {
     /// Parses UTF-8 JSON. A byte order mark before it is skipped.
@@ -56,7 +56,7 @@ extension JSONValue {
         var error = json_error_t()
         if let value = load(text, limits, &error) { return checked(value, text) }
         guard understudy_json_is_overflow(&error) != 0 else { return .failure(syntaxError(error, in: text)) }
-        // With an exponent, jansson reads it as a number.
+        // With an exponent, jansson reads a long integer as a floating-point number.
         let ends = JSONOutline.wideIntegers(in: text)
         var wide: [UInt8] = []
         wide.reserveCapacity(text.count + 2 * ends.count)
@@ -73,7 +73,7 @@ extension JSONValue {
         }
     }
 
-    /// `nil` when jansson refuses it, with the reason in `error`.
+    /// Parses with jansson. Returns `nil` if it refuses the text, with the reason in `error`.
     private static func load(
         _ text: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits, _ error: inout json_error_t
     ) -> JSONValue? {
@@ -96,13 +96,13 @@ extension JSONValue {
     ) -> JSONSyntaxError {
         var error = error
         var offset = Int(error.position)
-        // Where it was written, without the exponents that were put in.
+        // The position in the original text is before those of the added exponents.
         for (number, end) in ends.enumerated() where end + 2 * (number + 1) <= Int(error.position) { offset -= 2 }
         let reason = withUnsafePointer(to: &error) { String(cString: understudy_json_error_text($0)) }
         return JSONSyntaxError(reason, at: min(max(0, offset), text.count), in: text)
     }
 
-    /// `json` is no deeper than the outline allowed.
+    /// Converts jansson's value. `json` is no deeper than the limits allow.
     private init(_ json: UnsafeMutablePointer<json_t>) {
         switch json.pointee.type {
         case JSON_OBJECT:
@@ -131,7 +131,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Whether a text in it has.
+    /// Whether a text in it has more combining marks in a row than people write.
     fileprivate var hasEndlessMarks: Bool {
         switch self {
         case .string(let text): text.hasEndlessMarks

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Compact JSON. Solidus isn't escaped; control characters, quotation mark and backslash are.
+    /// Returns compact JSON. Control characters, quotation marks and backslashes are escaped; slashes aren't.
     package func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
@@ -39,7 +39,7 @@ extension JSONValue {
 
     private static func write(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        // Most strings hold nothing to escape, and are copied whole.
+        // Most strings need no escaping and are copied whole.
         let isPlain = string.utf8.withContiguousStorageIfAvailable { text in
             guard text.isPlainInJSON else { return false }
             bytes.append(contentsOf: text)
@@ -49,7 +49,8 @@ extension JSONValue {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Each as shortly as JSON allows: a name that was read is never written longer than it may be to be read again.
+    /// Writes each escape as short as JSON allows, so that a name within the limit is still within it when it is
+    /// written and read again.
     private static func writeEscaped(_ string: String, to bytes: inout [UInt8]) {
         for byte in string.utf8 {
             switch byte {
@@ -66,7 +67,7 @@ extension JSONValue {
         }
     }
 
-    /// JSON with two spaces a level, for people and for committed files.
+    /// Returns JSON with two spaces a level, for people and for committed files.
     package func indented(level: Int = 0) -> String {
         let pad = String(repeating: "  ", count: level + 1)
         let end = String(repeating: "  ", count: level)

@@ -6,8 +6,8 @@ import Time
     import Foundation
 #endif
 
-/// Any JSON value. Objects keep their members' order, because the order is part of what we send: two runs must give
-/// the same bytes, and a provider's answer has its own order.
+/// Any JSON value. Objects keep the order of their members: two runs must send the same bytes, and a provider's answer
+/// has its own order.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -44,7 +44,7 @@ extension JSONValue {
         return value
     }
 
-    /// An integer, also when it is written with a fraction of zero (`1e3`).
+    /// The integer, also if it is written with an exponent or a zero fraction, such as `1e3`.
     package var integer: Int64? {
         switch self {
         case .integer(let value): value
@@ -53,17 +53,17 @@ extension JSONValue {
         }
     }
 
-    /// The moment that a whole number of seconds since 1970 stands for (RFC 7519 section 2, NumericDate); `nil` for
-    /// anything else, and for what lies before 1970 or after the year 9999.
+    /// The time for a whole number of seconds since 1970 (RFC 7519 section 2, NumericDate); `nil` for other values, and
+    /// for times outside the years 1970 to 9999.
     package var numericDate: Instant? { integer.flatMap { Instant(seconds: $0) } }
 
-    /// Whether it can only be meant as milliseconds since 1970: as seconds, it lies after the year 5138.
+    /// Whether the number is probably in milliseconds since 1970: in seconds, it is after the year 5138.
     package var isInMilliseconds: Bool { integer.map { $0 > 100_000_000_000 } ?? false }
 
-    /// Whole seconds since 1970, rounded down.
+    /// Returns whole seconds since 1970, rounded down.
     package static func numericDate(_ instant: Instant) -> JSONValue { .integer(instant.seconds) }
 
-    /// A number, whole or not.
+    /// The number, with or without a fraction.
     package var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -74,7 +74,7 @@ extension JSONValue {
 
     package var isNull: Bool { self == .null }
 
-    /// What kind of value it is, in a sentence.
+    /// The kind of value, for a sentence: `a string`.
     package var kindName: String {
         switch self {
         case .null: "null"
@@ -98,8 +98,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 }
 
 extension CodingUserInfoKey {
-    /// For encoders and decoders of stores, in whose rows a `JSONValue` is a text: its members keep their order then, and its numbers,
-    /// which clients write, aren't taken for the row's own.
+    /// An option for encoders and decoders of stored rows. With it, a `JSONValue` is stored as text, so that its
+    /// members keep their order, and its numbers stay as clients wrote them.
     package static let jsonAsText = CodingUserInfoKey(rawValue: "jsonAsText")
 
     fileprivate static func isSet(_ key: CodingUserInfoKey?, in userInfo: [CodingUserInfoKey: Any]) -> Bool {
@@ -126,7 +126,7 @@ extension JSONValue: Codable {
             return
         }
         if let object = try? decoder.container(keyedBy: Name.self) {
-            // Decoders forget the order, so names are sorted: at least it is always the same.
+            // Decoders lose the order, so members are sorted by name. The order is then at least always the same.
             let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }
             self = .object(JSONObject(try keys.map { ($0.stringValue, try object.decode(JSONValue.self, forKey: $0)) }))
             return

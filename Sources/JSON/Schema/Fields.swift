@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is read from an object of JSON. Its initializer declares the object's members, each once: name, rule,
+/// A value that is read from a JSON object. Its initializer declares the object's members, each once: name, rule,
 /// default and meaning.
 ///
 ///     struct Client: SchemaObject {
@@ -13,10 +13,10 @@ import Synchronization
 ///         }
 ///     }
 ///
-/// The schema follows from the same lines: the initializer is run once more, with fields that only take notes. So it
-/// must do nothing but declare and derive.
+/// The schema follows from the same lines: the initializer also runs with fields that only record the declarations. So
+/// it must do nothing but declare and derive.
 package protocol SchemaObject: Sendable {
-    /// By which documents refer to its schema; `nil` where it is written out.
+    /// The name by which documents refer to its schema; `nil` if the schema is written out.
     static var schemaName: String? { get }
 
     init(_ fields: inout Fields)
@@ -25,7 +25,7 @@ package protocol SchemaObject: Sendable {
 extension SchemaObject {
     package static var schemaName: String? { nil }
 
-    /// What the initializer declares.
+    /// The schema that the initializer declares.
     package static var schema: Schema {
         let type = ObjectIdentifier(Self.self)
         if let known = describedObjects.withLock({ $0[type] }) { return known }
@@ -40,7 +40,7 @@ extension SchemaObject {
         self.init(&fields)
     }
 
-    /// Validates an object and reads it. Throws every issue.
+    /// Validates an object and reads it. Throws all issues that it finds.
     package init(checking json: LocatedJSON) throws(Issues) {
         let issues = Self.schema.issues(in: json)
         guard issues.isEmpty else { throw Issues(issues) }
@@ -50,10 +50,10 @@ extension SchemaObject {
 
 private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
 
-/// The members of an object, as an initializer declares them: either they are read from an object that has passed
-/// validation, or they are described, and the values are samples.
+/// The members of an object, as an initializer declares them. In one mode, they are read from a validated object. In
+/// the other, they are recorded for the schema, and the values are samples.
 package struct Fields {
-    /// The object that is read, as it was written; empty while its members are described.
+    /// The object that is read, as it was written; empty while the members are recorded.
     package let written: JSONObject
     private let isReading: Bool
     private var described: [Schema.Field] = []
@@ -69,7 +69,7 @@ package struct Fields {
         isReading = false
     }
 
-    /// What `build` declares, and what it makes of samples.
+    /// Returns the declarations of `build`, and the value that it makes of samples.
     static func describe<Value>(
         name: String? = nil, _ build: (inout Fields) -> Value
     ) -> (schema: Schema, sample: Value) {
@@ -78,19 +78,19 @@ package struct Fields {
         return (.object(Schema.Members(fields.described, family: fields.describedFamily, name: name)), sample)
     }
 
-    /// Whether an object is read that says nothing, so that everything is as by default.
+    /// Whether an empty object is read, so that all members have their defaults.
     package var isEmpty: Bool { isReading && written.isEmpty }
 
     // MARK: - Members
 
-    /// A member that must be there.
+    /// Declares a required member.
     package mutating func callAsFunction<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value {
         guard !isReading else { return written[name].flatMap { rule.read($0) } ?? rule.sample }
         described.append(.required(name, rule.schema, about))
         return rule.sample
     }
 
-    /// A member with a default.
+    /// Declares a member with a default.
     package mutating func callAsFunction<R: WritableRule>(
         _ name: String, _ rule: R, default fallback: @autoclosure () -> R.Value, _ about: String
     ) -> R.Value {
@@ -100,21 +100,21 @@ package struct Fields {
         return fallback
     }
 
-    /// A member that may be missing; `about` says what holds then.
+    /// Declares an optional member; `about` says what its absence means.
     package mutating func optional<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }
         described.append(.optional(name, rule.schema, about))
         return nil
     }
 
-    /// A member that may be missing or null, which are the same.
+    /// Declares a member that may be missing or null, which means the same.
     package mutating func nullable<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }
         described.append(.optional(name, .nullable(rule.schema), default: .null, about))
         return nil
     }
 
-    /// An object that may be missing: then it is empty, and the defaults of its own members hold.
+    /// Declares an object that may be missing. Then it is empty, and its own members have their defaults.
     package mutating func object<Value>(
         _ name: String, _ about: String, _ build: (inout Fields) -> Value
     ) -> Value {
@@ -133,7 +133,8 @@ package struct Fields {
         object(name, about) { Object(&$0) }
     }
 
-    /// Objects told apart by their member `key`, none by default. Lists of several files merge by it.
+    /// Declares a list of objects with the identifying member `key`, empty by default. Lists of several files are
+    /// merged by it.
     package mutating func list<R: Rule>(_ name: String, of rule: R, key: String, _ about: String) -> [R.Value] {
         elements(name, ListRule(element: rule, key: key), about)
     }
@@ -144,7 +145,7 @@ package struct Fields {
         list(name, of: ObjectRule<Object>(), key: key, about)
     }
 
-    /// Elements in order, none by default. Lists of several files follow one another.
+    /// Declares a list, empty by default. Lists of several files are concatenated.
     package mutating func sequence<R: Rule>(_ name: String, of rule: R, _ about: String) -> [R.Value] {
         elements(name, SequenceRule(element: rule), about)
     }
@@ -155,7 +156,7 @@ package struct Fields {
         sequence(name, of: ObjectRule<Object>(), about)
     }
 
-    /// An object with members of any name, none by default.
+    /// Declares an object with members of any name, empty by default.
     package mutating func map<R: Rule>(_ name: String, of rule: R, _ about: String) -> [(name: String, value: R.Value)]
     {
         let rule = MapRule(element: rule)
@@ -164,8 +165,8 @@ package struct Fields {
         return []
     }
 
-    /// Members whose names begin with `prefix`, none by default; the reference lists them under `placeholder`, such as
-    /// `oidc.NAME`. An object has one such family at most.
+    /// Declares the members whose names begin with `prefix`, none by default. The reference lists them as
+    /// `placeholder`, such as `oidc.NAME`. An object has one such family at most.
     package mutating func family<R: Rule>(
         _ prefix: String, listedAs placeholder: String, _ rule: R, _ about: String
     ) -> [(name: String, value: R.Value)] {

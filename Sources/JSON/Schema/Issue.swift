@@ -1,4 +1,4 @@
-/// What validation finds at one place: where, and what is wrong there.
+/// An error found by validation, with its position.
 package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package let file: String
     package let path: String
@@ -10,7 +10,7 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
         self.message = Place.shortened(message, to: Issue.messageLimit)
     }
 
-    /// In bytes: a message may quote what was found.
+    /// The most bytes of a message, which may quote the value.
     private static let messageLimit = 500
 
     package init(_ json: LocatedJSON, _ message: String) {
@@ -20,16 +20,16 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(file): \(path): \(message)" }
 }
 
-/// All that validation found, in all files.
+/// All errors found by validation, in all files.
 package struct Issues: Error, Sendable, CustomStringConvertible {
     package let all: [Issue]
 
     package init(_ all: [Issue]) { self.all = all }
 
-    /// One issue of a whole file.
+    /// Makes an issue about a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
-    /// A line for each of the first twenty, and how many more there are.
+    /// The first twenty issues, a line each, and the number of the others.
     package var description: String {
         let lines = all.prefix(Issues.listed).map(\.description)
         let rest = all.count - lines.count
@@ -38,7 +38,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
 
     package static let listed = 20
 
-    /// `and 59,980 more`
+    /// Returns the last line, such as `and 59,980 more`.
     package static func more(_ count: Int) -> String {
         let digits = Array(String(count))
         let grouped = digits.enumerated().reduce("") { text, digit in

@@ -1,5 +1,5 @@
-/// A JSON value that knows the file and the path at which it was written, also after files were merged, so that an issue
-/// found later still names its place. Paths are put together only when they are asked for.
+/// A JSON value with the file and the path at which it was written, even after files were merged, so that an issue
+/// found later still names its position. Paths are built only when they are needed.
 package struct LocatedJSON: Sendable {
     package let value: JSONValue
     package let location: Location
@@ -13,7 +13,7 @@ package struct LocatedJSON: Sendable {
 
     package var file: String { location.file }
 
-    /// Such as `$.accounts[0].email`.
+    /// The path, such as `$.accounts[0].email`.
     package var path: String { location.path }
 
     package subscript(key: String) -> LocatedJSON? {
@@ -21,13 +21,13 @@ package struct LocatedJSON: Sendable {
         return object[key].map { LocatedJSON($0, at: location.member(key)) }
     }
 
-    /// The elements, when it is a list.
+    /// The elements, if the value is a list.
     package var items: [LocatedJSON] {
         guard case .array(let items) = value else { return [] }
         return items.enumerated().map { LocatedJSON($1, at: location.element($0)) }
     }
 
-    /// The members, when it is an object.
+    /// The members, if the value is an object.
     package var members: [(key: String, value: LocatedJSON)] {
         guard case .object(let object) = value else { return [] }
         return object.members.map { (key: $0.key, value: LocatedJSON($0.value, at: location.member($0.key))) }
@@ -35,7 +35,7 @@ package struct LocatedJSON: Sendable {
 
     package var string: String? { value.string }
 
-    /// What was found, in a sentence after "found".
+    /// The description of the value, for a sentence after "found".
     var found: String {
         switch value {
         case .array, .object, .null: value.kindName
@@ -44,7 +44,7 @@ package struct LocatedJSON: Sendable {
     }
 }
 
-/// A file and a path in it. After a merge, parts of a value may lie elsewhere than the rest of it.
+/// A file and a path in it. After a merge, parts of a value may come from other files.
 package struct Location: Sendable {
     fileprivate enum Step: Hashable, Sendable {
         case member(String)
@@ -61,7 +61,7 @@ package struct Location: Sendable {
         }
     }
 
-    /// The steps on the way, the last one first: locations in the same object share what leads to it.
+    /// The steps of the path, the last one first. Locations in the same object share the steps that lead to it.
     fileprivate final class Way: Sendable {
         let before: Way?
         let step: Step
@@ -74,7 +74,7 @@ package struct Location: Sendable {
 
     package let file: String
     private let way: Way?
-    /// Parts that came from elsewhere.
+    /// The locations of parts that came from other files.
     private var parts: [Step: Location] = [:]
 
     package init(file: String) { self.init(file: file, nil) }
@@ -89,11 +89,11 @@ package struct Location: Sendable {
     package func element(_ place: Int) -> Location { part(.element(place)) }
 
     private func part(_ step: Step) -> Location {
-        // Most values come from one file.
+        // Most values come from a single file.
         (parts.isEmpty ? nil : parts[step]) ?? Location(file: file, Way(way, step))
     }
 
-    /// Notes that the member came from `location`.
+    /// Records that the member came from `location`.
     mutating func setMember(_ key: String, _ location: Location) { parts[.member(key)] = location }
 
     mutating func setElement(_ place: Int, _ location: Location) { parts[.element(place)] = location }

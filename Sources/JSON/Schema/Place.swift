@@ -1,14 +1,14 @@
-/// Where something stands in a document, in words: short, however long the names on the way are.
+/// The position of a value in a document, in words. It stays short even if the names are long.
 package enum Place {
     private static let limit = 240
 
-    /// `place` with one step more.
+    /// Returns `place` with another step.
     package static func step(_ place: String, _ step: String) -> String {
         if place.utf8.count + step.utf8.count <= limit { return place + step }
         return place.hasSuffix("…") ? place : place + "…"
     }
 
-    /// The beginning of `text`, with an ellipsis when there is more.
+    /// Returns the beginning of `text`, with an ellipsis if it was longer.
     package static func shortened(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// What a member may hold: how it is described, and how its value is read.
+/// The rule for a member's value: its schema, and how the value is read.
 package protocol Rule<Value>: Sendable {
     associatedtype Value
 
     var schema: Schema { get }
-    /// A value of the right type, for descriptions.
+    /// A value of the right type, used while the schema is recorded.
     var sample: Value { get }
-    /// Reads JSON that has passed validation; `nil` for what doesn't fit.
+    /// Reads JSON that has passed validation. Returns `nil` if it doesn't fit.
     func read(_ json: JSONValue) -> Value?
 }
 
-/// A rule whose values can be written, so that there can be a default.
+/// A rule whose values can be written as JSON, so that there can be a default.
 package protocol WritableRule<Value>: Rule {
     func json(_ value: Value) -> JSONValue
 }
@@ -24,7 +24,7 @@ package struct ObjectRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> Object? { Object(reading: json) }
 }
 
-/// Some members of an object: those that another object of the type has otherwise. None is required.
+/// A rule for a patch of an object: some of its members, none of them required.
 package struct PartRule<Object: SchemaObject>: Rule {
     package var schema: Schema { Object.schema.withoutRequirements }
     package var sample: JSONObject { JSONObject() }
@@ -32,13 +32,13 @@ package struct PartRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> JSONObject? { json.object }
 }
 
-/// An object whose members aren't known until the program runs, because others bring some of them.
+/// A rule for an object whose members aren't known at compile time, because other modules contribute some of them.
 package final class ComposedRule<Value: Sendable>: Rule {
     private let name: String?
     private let build: @Sendable (inout Fields) -> Value
     private let described = Mutex<Schema?>(nil)
 
-    /// `name` is what documents call the object; `nil` where it is written out.
+    /// Makes a rule. `name` is the object's name in documents; `nil` if it is written out.
     package init(_ name: String? = nil, _ build: @escaping @Sendable (inout Fields) -> Value) {
         self.name = name
         self.build = build
@@ -63,7 +63,7 @@ package final class ComposedRule<Value: Sendable>: Rule {
         return build(&fields)
     }
 
-    /// Validates an object and reads it. Throws every issue.
+    /// Validates an object and reads it. Throws all issues that it finds.
     package func value(checking json: LocatedJSON) throws(Issues) -> Value {
         let issues = schema.issues(in: json)
         guard issues.isEmpty else { throw Issues(issues) }
@@ -71,7 +71,7 @@ package final class ComposedRule<Value: Sendable>: Rule {
     }
 }
 
-/// Objects told apart by a member.
+/// A rule for a list of objects that are identified by a member.
 package struct ListRule<Element: Rule>: Rule {
     let element: Element
     let key: String
@@ -82,7 +82,7 @@ package struct ListRule<Element: Rule>: Rule {
     package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
 }
 
-/// Elements in order.
+/// A rule for a list.
 package struct SequenceRule<Element: Rule>: Rule {
     let element: Element
 
@@ -92,7 +92,7 @@ package struct SequenceRule<Element: Rule>: Rule {
     package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
 }
 
-/// Scalars, each at most once.
+/// A rule for a list of scalars, each at most once.
 package struct SetRule<Element: WritableRule>: WritableRule {
     let element: Element
 
@@ -104,7 +104,7 @@ package struct SetRule<Element: WritableRule>: WritableRule {
     package func json(_ value: [Element.Value]) -> JSONValue { .array(value.map { element.json($0) }) }
 }
 
-/// Members of any name.
+/// A rule for an object with members of any name.
 package struct MapRule<Element: Rule>: Rule {
     let element: Element
 
@@ -129,7 +129,7 @@ extension NullableRule: WritableRule where Wrapped: WritableRule {
     package func json(_ value: Wrapped.Value?) -> JSONValue { value.map { wrapped.json($0) } ?? .null }
 }
 
-/// The value of one rule or of the other.
+/// A value of one rule or of the other.
 package enum Either<First, Second> {
     case first(First)
     case second(Second)

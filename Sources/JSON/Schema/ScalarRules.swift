@@ -9,7 +9,7 @@ extension TextRule: WritableRule {
     package func json(_ value: String) -> JSONValue { .string(value) }
 }
 
-/// A duration, such as `5m`.
+/// A rule for a duration, such as `5m`.
 package struct SpanRule: WritableRule {
     let text: TextRule
 
@@ -18,11 +18,11 @@ package struct SpanRule: WritableRule {
 
     package func read(_ json: JSONValue) -> TimeSpan? { json.string.flatMap { TimeSpan($0) } }
 
-    /// Lifetimes of a day are told in hours, as providers' pages do.
+    /// Writes a duration. A day is written in hours, as on the providers' pages.
     package func json(_ value: TimeSpan) -> JSONValue { .string(value == .days(1) ? "24h" : value.description) }
 }
 
-/// A moment, such as `2030-01-01T00:00:00Z`.
+/// A rule for a time, such as `2030-01-01T00:00:00Z`.
 package struct InstantRule: WritableRule {
     package var schema: Schema { .text(.timestamp) }
     package var sample: Instant { .first }
@@ -63,7 +63,7 @@ package struct BooleanRule: WritableRule {
     package func json(_ value: Bool) -> JSONValue { .bool(value) }
 }
 
-/// One of an enum's cases, by its raw value.
+/// A rule for one of an enum's cases, by its raw value.
 package struct ChoiceRule<Choice: CaseIterable & RawRepresentable<String> & Sendable>: WritableRule {
     package var schema: Schema { .choice(Choice.allCases.map(\.rawValue)) }
 
@@ -77,7 +77,7 @@ package struct ChoiceRule<Choice: CaseIterable & RawRepresentable<String> & Send
     package func json(_ value: Choice) -> JSONValue { .string(value.rawValue) }
 }
 
-/// One of some names.
+/// A rule for one of several names.
 package struct NameRule: WritableRule {
     let names: [String]
 
@@ -89,7 +89,7 @@ package struct NameRule: WritableRule {
     package func json(_ value: String) -> JSONValue { .string(value) }
 }
 
-/// Any JSON.
+/// A rule for any JSON.
 package struct AnyRule: Rule {
     package var schema: Schema { .any }
     package var sample: JSONValue { .null }
@@ -105,9 +105,9 @@ extension Rule where Self == TextRule {
 
 extension Rule where Self == SpanRule {
     package static var duration: SpanRule { SpanRule(text: .duration) }
-    /// For what holds a request up.
+    /// A rule for the delay of a request.
     package static var delay: SpanRule { SpanRule(text: .delay) }
-    /// Durations that follow a rule of their own.
+    /// A rule for a duration with limits of its own.
     package static func duration(_ text: TextRule) -> SpanRule { SpanRule(text: text) }
 }
 

@@ -1,27 +1,27 @@
-// How answers are described: they are written by code that knows what it says, and read by nobody here.
+// Schemas of answers. Answers are written by our own code and never validated here.
 
 extension Schema {
-    /// An object of an answer. With a name, documents describe it once and refer to it.
+    /// Returns the schema of an object in an answer. Documents describe an object with a name once, and refer to it.
     package static func members(_ name: String, _ fields: [Field]) -> Schema { .object(Members(fields, name: name)) }
 
-    /// The same, written out wherever it occurs.
+    /// Returns the schema of an object without a name, which is written out wherever it occurs.
     package static func members(_ fields: [Field]) -> Schema { .object(Members(fields)) }
 
-    /// The members of this object, or none.
+    /// The members of this object; empty if it isn't an object.
     package var fields: [Field] {
         if case .object(let members) = self { members.fields } else { [] }
     }
 
-    /// A number of things, or of bytes.
+    /// A count of things or of bytes.
     package static let count = Schema.integer(0...9_007_199_254_740_991)
     package static let string = Schema.text(.any)
-    /// A time to the second, as answers write it.
+    /// A time to the second, in the form of answers.
     package static let time = Schema.text(.timestamp)
 
     package static func strings() -> Schema { .sequence(of: .string) }
 
-    /// The same for whoever gets it cut short, and perhaps from a later version: texts of any form and length, lists that may have
-    /// the same element twice, and members that aren't listed here.
+    /// The schema for an answer that may be shortened, or from a later version: texts may have any form and length,
+    /// lists may contain an element twice, and objects may have other members.
     package var relaxed: Schema {
         switch self {
         case .text: .text(.unlimited)
@@ -38,7 +38,8 @@ extension Schema {
         }
     }
 
-    /// What RFC 7396 takes as a patch of this object: each member may be missing, and null removes it. Lists are replaced.
+    /// The schema of a merge patch (RFC 7396) for this object: each member may be missing, and null removes it. Lists
+    /// are replaced.
     package var mergePatch: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field in
@@ -51,7 +52,7 @@ extension Schema {
 }
 
 extension Schema.Field {
-    /// Answers aren't completed, so that defaults mean nothing in them.
+    /// The field without its default, which means nothing in an answer.
     fileprivate var relaxed: Schema.Field {
         isRequired ? .required(name, schema.relaxed, about) : .optional(name, schema.relaxed, about)
     }

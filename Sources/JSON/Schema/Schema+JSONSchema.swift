@@ -1,5 +1,5 @@
 extension Schema {
-    /// JSON Schema 2020-12: <https://json-schema.org/draft/2020-12/schema>.
+    /// Returns the JSON Schema 2020-12: <https://json-schema.org/draft/2020-12/schema>.
     package func jsonSchema(title: String, description: String) -> JSONValue {
         let heading: [(String, JSONValue)] = [
             ("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", .string(title)),
@@ -8,8 +8,8 @@ extension Schema {
         return .object(JSONObject(heading + (jsonSchema().object?.members ?? []).map { ($0.key, $0.value) }))
     }
 
-    /// The same without a heading, as a part of another document. `place` is where that document has the objects that have a name,
-    /// such as `#/components/schemas/`; `nil` where each of them is written out.
+    /// Returns the JSON Schema without a heading, as a part of another document. `place` is the path of named objects
+    /// in that document, such as `#/components/schemas/`; with `nil`, each of them is written out.
     package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         switch self {
         case .text(let rule):
@@ -34,13 +34,13 @@ extension Schema {
         }
     }
 
-    /// What one of has to hold: alternatives of alternatives are alternatives.
+    /// The schemas of which one must hold. Nested alternatives are flattened.
     private var alternatives: [Schema] {
         guard case .either(let first, let second) = self else { return [self] }
         return first.alternatives + second.alternatives
     }
 
-    /// The objects that have a name, this one and those within it, by name.
+    /// Collects the objects that have a name, this one and those within it.
     package func named(into known: inout [String: Members]) {
         switch self {
         case .text, .integer, .boolean, .choice, .any, .number: break
@@ -57,7 +57,7 @@ extension Schema {
 }
 
 extension Schema.Members {
-    /// The object written out; what has a name within it is referred to.
+    /// Returns the object's schema written out, with references to the named objects within it.
     package func jsonSchema(namesAt place: String?) -> JSONValue {
         let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
         let properties = fields.map { ($0.name, $0.jsonSchema(namesAt: place)) }
@@ -74,7 +74,7 @@ extension Schema.Members {
 }
 
 extension Schema.Field {
-    /// The member's value, with what it means and its default.
+    /// Returns the schema of the member's value, with its meaning and default.
     package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         var schema = schema.jsonSchema(namesAt: place).object ?? JSONObject()
         schema["description"] = .string(about)

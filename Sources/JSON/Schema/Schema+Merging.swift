@@ -1,5 +1,5 @@
 extension LocatedJSON {
-    /// The object with the members of another one in the place of its own.
+    /// Returns the object with its members replaced by those of another one.
     package func replacingMembers(with later: LocatedJSON) -> LocatedJSON {
         guard case .object(let object) = value, case .object = later.value else { return later }
         return Schema.overlay(object, location, later) { _ in nil }
@@ -7,7 +7,7 @@ extension LocatedJSON {
 }
 
 extension Schema {
-    /// `later` laid over `earlier`: objects member by member, lists by their identifying key, scalars replaced.
+    /// Merges `later` into `earlier`: objects member by member, lists by their identifying key. Scalars are replaced.
     package func merge(_ earlier: LocatedJSON, _ later: LocatedJSON) -> LocatedJSON {
         switch (self, earlier.value, later.value) {
         case (.nullable(let schema), _, _):
@@ -79,7 +79,7 @@ extension Schema {
         return LocatedJSON(.array(items), at: location)
     }
 
-    /// `value` with every missing member that has a default filled in, at every depth.
+    /// Returns `value` with the defaults of all missing members, at every depth.
     package func completed(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.nullable(let schema), _): value.isNull ? value : schema.completed(value)

@@ -1,6 +1,6 @@
 extension Schema {
-    /// A query's fields as the object that this schema describes: where it has a number or a truth value, a text that writes one
-    /// becomes it. Of fields with the same name, the first counts.
+    /// Converts a query's fields into the object that this schema describes. Texts become numbers or Booleans if the
+    /// schema has these. If several fields have the same name, the first counts.
     package func object(ofQuery fields: [(name: String, value: String)]) -> JSONValue {
         guard case .object(let known) = self else { return [:] }
         return .object(

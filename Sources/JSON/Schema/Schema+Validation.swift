@@ -1,5 +1,5 @@
 extension Schema {
-    /// Every way in which `json` differs from this schema.
+    /// Returns every difference between `json` and this schema.
     package func issues(in json: LocatedJSON) -> [Issue] {
         var validation = Validation()
         validation.check(json, self)
@@ -7,10 +7,11 @@ extension Schema {
     }
 }
 
-/// One walk through a value, and what it found.
+/// A walk through a value, with the issues it finds.
 private struct Validation {
     private(set) var issues: [Issue] = []
-    /// Only issues that can be listed get a hint: comparing words costs more than finding the issue.
+    /// The number of hints still to be given. Only listed issues get one, because comparing words costs more than
+    /// finding the issue.
     private var hints = Issues.listed
 
     mutating func check(_ json: LocatedJSON, _ schema: Schema) {
@@ -48,7 +49,7 @@ private struct Validation {
         add(json, "found \(json.found), expected \(schema.expectation)")
     }
 
-    /// `nil` when there are hints enough.
+    /// Returns a hint for a mistyped word; `nil` if enough hints were given.
     private mutating func hint(_ word: String, among names: [String]) -> String? {
         guard hints > 0 else { return nil }
         hints -= 1

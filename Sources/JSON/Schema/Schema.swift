@@ -1,5 +1,5 @@
-/// What a JSON value may look like. One description serves to validate, to merge, to fill in defaults, to print the JSON
-/// Schema and to write the reference, so that they can't disagree. An object's comes from the initializer that reads it:
+/// The schema of a JSON value. It is used to validate, to merge, to fill in defaults, and to write the JSON Schema and
+/// the reference, so these can't disagree. An object's schema comes from the initializer that reads it:
 /// ``SchemaObject``.
 package indirect enum Schema: Sendable {
     case text(TextRule)
@@ -7,19 +7,19 @@ package indirect enum Schema: Sendable {
     case boolean
     case choice([String])
     case object(Members)
-    /// Objects told apart by the member `key`; lists of several files merge by it.
+    /// A list of objects that are identified by the member `key`. Lists of several files are merged by it.
     case list(of: Schema, key: String)
-    /// Scalars, each at most once.
+    /// A list of scalars, each at most once.
     case set(of: Schema)
-    /// Members of any name.
+    /// An object with members of any name.
     case map(of: Schema)
     case nullable(Schema)
     /// Any JSON.
     case any
     case number(ClosedRange<Double>)
-    /// One or the other; they are told apart by the kind of value.
+    /// One of two schemas, distinguished by the kind of value.
     case either(Schema, Schema)
-    /// Elements in order; lists of several files follow one another.
+    /// A list. Lists of several files are concatenated.
     case sequence(of: Schema)
 
     /// A member of an object.
@@ -27,17 +27,17 @@ package indirect enum Schema: Sendable {
         package let name: String
         package let schema: Schema
         package let isRequired: Bool
-        /// Filled in when the member is missing.
+        /// The default of a missing member.
         package let fallback: JSONValue?
-        /// What it means, in a sentence.
+        /// The member's meaning, in a sentence.
         package let about: String
 
-        /// A member that is always there.
+        /// Makes a required member.
         package static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
             Field(name: name, schema: schema, isRequired: true, fallback: nil, about: about)
         }
 
-        /// A member that may be missing; `about` says what holds then.
+        /// Makes an optional member; `about` says what its absence means.
         package static func optional(
             _ name: String, _ schema: Schema, default fallback: JSONValue? = nil, _ about: String
         ) -> Field {
@@ -45,14 +45,14 @@ package indirect enum Schema: Sendable {
         }
     }
 
-    /// The fields of an object, in their order and by name.
+    /// The fields of an object, in order and by name.
     package final class Members: Sendable {
-        /// By which documents that have a place for shared schemas refer to it; `nil` where it is written out.
+        /// The name by which documents refer to this schema; `nil` if it is written out.
         package let name: String?
         package let fields: [Field]
-        /// For members whose names begin with a text, such as `oidc.`; several may be there.
+        /// A field for all members whose names begin with a text, such as `oidc.`.
         package let family: (prefix: String, field: Field)?
-        /// Whether members that aren't listed may be there, too.
+        /// Whether other members are allowed.
         package let isOpen: Bool
         private let places: [String: Int]
 
@@ -72,18 +72,18 @@ package indirect enum Schema: Sendable {
             return family.field
         }
 
-        /// As they are listed: the family stands for all of its members.
+        /// The fields as the reference lists them; a family is one entry.
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
-    /// The same object, but its members may all be missing, and what holds then is said elsewhere.
+    /// The same object with all members optional. What their absence means is described elsewhere.
     var withoutRequirements: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
         return .object(Members(fields, family: members.family))
     }
 
-    /// What was expected, in a sentence after "expected".
+    /// The description of a valid value, for a sentence after "expected".
     package var expectation: String {
         switch self {
         case .text(let rule): rule.about

@@ -1,13 +1,14 @@
-/// The reference of a schema, as Markdown: a table for each object, with every member's name, value, default and meaning.
+/// Writes the reference of a schema in Markdown: a table for each object, with the name, value, default and meaning of
+/// every member.
 package struct SchemaReference {
-    /// The tables of objects by their text, so that an object that occurs at several places is told once.
+    /// The titles of written tables by their text, so that an object that occurs several times is described once.
     private var known: [String: String] = [:]
-    /// Sections in their order.
+    /// The sections, in order.
     private var sections: [String] = []
-    /// Objects that still have to be told.
+    /// The objects that still have to be described.
     private var waiting: [(title: String, members: Schema.Members)] = []
 
-    /// `root` is how the object that has the schema is called.
+    /// Returns the reference. `root` is the title of the outermost object.
     package static func markdown(_ schema: Schema, root: String) -> String {
         guard case .object(let members) = schema else { return "" }
         var reference = SchemaReference()
@@ -67,7 +68,7 @@ package struct SchemaReference {
         }
     }
 
-    /// What the elements of a list are.
+    /// Returns a description of a list's elements.
     private static func plural(_ schema: Schema) -> String {
         switch schema {
         case .object: "objects"

@@ -1,23 +1,23 @@
-/// Guesses what a mistyped word was meant to be.
+/// Finds the word that was probably meant by a mistyped one.
 package enum Spelling {
-    /// More words aren't compared: they are compared one by one.
+    /// The most words that are compared, since this is done one by one.
     package static let limit = 1_000
 
-    /// `; did you mean "…"?`, or nothing when none of the first thousand words is near.
+    /// Returns `; did you mean "…"?`, or an empty text if none of the first thousand words is similar.
     package static func hint(_ word: String, among known: [String]) -> String {
         nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// The nearest of the first thousand words; `nil` when none is near.
+    /// Returns the most similar of the first thousand words; `nil` if none is similar.
     package static func nearest(to word: String, among known: [String]) -> String? {
-        // Only short words are compared, so that a hostile one costs nothing.
+        // Only short words are compared, so that a very long one costs nothing.
         guard word.utf8.count <= 160 else { return nil }
         return known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
             .min { $0.distance < $1.distance }?.word
     }
 
-    /// Levenshtein's distance, two neighbours swapped counting once.
+    /// Returns Levenshtein's distance, with a swap of two neighbours counted once.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left)
         let right = Array(right)

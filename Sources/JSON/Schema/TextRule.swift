@@ -1,9 +1,9 @@
 import Time
 
-/// A rule that a text must follow.
+/// A rule for a text.
 package struct TextRule: Sendable {
     package let about: String
-    /// For the JSON Schema (ECMA-262).
+    /// The pattern for the JSON Schema (ECMA-262).
     package let pattern: String?
     package let holds: @Sendable (String) -> Bool
 
@@ -13,7 +13,7 @@ package struct TextRule: Sendable {
         self.holds = holds
     }
 
-    /// The longest text, in bytes: a PEM file, a page's address.
+    /// The most bytes of a text, enough for a PEM file or a page's address.
     private static let longest = 8_192
 
     package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {
@@ -23,22 +23,22 @@ package struct TextRule: Sendable {
     package static let nonEmpty = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
     ) { !$0.isEmpty && $0.utf8.count <= longest }
-    /// A token, a callback's URL and the like.
+    /// A token, a callback URL or a similar text.
     package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 1 << 15
     }
-    /// A person's name or the like.
+    /// A person's name or a similar text.
     package static let name = TextRule(about: "a name of at most 256 bytes", pattern: nil) { $0.utf8.count <= 256 }
     package static let identifier = TextRule(
         about: "an identifier: letters, digits, \"-\", \"_\" and \".\"", pattern: "^[A-Za-z0-9._-]+$"
     ) { text in !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.".utf8.contains($0) } }
-    /// `count` letters and digits.
+    /// Returns a rule for `count` letters and digits.
     package static func alphanumeric(_ count: Int, about: String) -> TextRule {
         TextRule(about: about, pattern: "^[A-Za-z0-9]{\(count)}$") { text in
             text.utf8.count == count && text.utf8.allSatisfy(isLetterOrDigit)
         }
     }
-    /// `count` upper-case letters and digits.
+    /// Returns a rule for `count` upper-case letters and digits.
     package static func upperCase(_ count: Int, about: String) -> TextRule {
         TextRule(about: about, pattern: "^[A-Z0-9]{\(count)}$") { text in
             text.utf8.count == count
@@ -48,9 +48,9 @@ package struct TextRule: Sendable {
     package static let email = TextRule(
         about: "an e-mail address of at most 254 bytes", pattern: "^[^@\\s]+@[^@\\s]+$"
     ) { text in
-        // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
+        // RFC 5321 §4.5.3.1.3 allows 256 octets for a path, which includes two brackets.
         guard text.utf8.count <= 254 else { return false }
-        // Where there are many people, looking at characters costs more than all else of them.
+        // With many people in a seed, comparing characters would cost more than everything else.
         if text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) {
             guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "@")), mark != text.startIndex else { return false }
             let domain = text.utf8[mark...].dropFirst()
@@ -59,7 +59,7 @@ package struct TextRule: Sendable {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
-    /// An address that stands in a mail as it is, between angle brackets.
+    /// An address that can be written in a mail between angle brackets without quoting.
     package static let mailAddress = TextRule(
         about: "an e-mail address of at most 254 bytes, without angle brackets",
         pattern: "^[^@\\s<>\\x00-\\x1F\\x7F]+@[^@\\s<>,;\"\\x00-\\x1F\\x7F]+$"
@@ -68,7 +68,7 @@ package struct TextRule: Sendable {
         return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"<>".utf8.contains($0) }
             && !text.utf8[mark...].contains { ",;\"".utf8.contains($0) }
     }
-    /// What stands after the "@" of an address.
+    /// The part of an e-mail address after the "@".
     package static let mailDomain = TextRule(
         about: "a domain such as \"example.com\", of at most 253 bytes",
         pattern: "^[^@\\s.:/*]+(\\.[^@\\s.:/*]+)*$"
@@ -94,7 +94,7 @@ package struct TextRule: Sendable {
     ) { text in
         guard !text.contains(where: \.isWhitespace) else { return false }
         return ["http://", "https://"].contains { scheme in
-            // A host follows, not a path.
+            // A host must follow, not a path.
             text.hasPrefix(scheme) && text.dropFirst(scheme.count).first.map { $0 != "/" } ?? false
         }
     }
@@ -112,7 +112,7 @@ package struct TextRule: Sendable {
             "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\": a number and a unit, at most ten thousand years",
         pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { $0 >= .zero } ?? false }
-    /// For what holds a request up.
+    /// The delay of a request.
     package static let delay = TextRule(
         about: "a duration of at most an hour, such as \"500ms\", \"2s\" or \"6m\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { (.zero ... .hours(1)).contains($0) } ?? false }
