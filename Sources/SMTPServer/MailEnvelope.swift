@@ -1,6 +1,6 @@
-/// From whom a message is, and for whom, as the sender's server says.
+/// The sender and the recipients of a message, as the client gives them.
 package struct MailEnvelope: Sendable, Equatable {
-    /// Empty for a bounce.
+    /// The sender's address; empty for a bounce.
     package var sender = ""
     package var recipients: [String] = []
     package var isUTF8 = false

@@ -1,8 +1,9 @@
 /// The address in `MAIL FROM:<…>` or `RCPT TO:<…>`: <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.2>.
 package struct MailPath: Sendable, Equatable {
-    /// The address without its brackets; empty for the null path of bounces. A source route is left out, as section 3.3 asks.
+    /// The address without its brackets; empty for a bounce's null path. A source route is dropped, as section 3.3
+    /// asks.
     package let address: String
-    /// What follows the path, such as `SIZE=1000`, by its name in capitals.
+    /// The parameters after the path, such as `SIZE=1000`, with their names in capitals.
     package let parameters: [Parameter]
 
     package struct Parameter: Sendable, Equatable {
@@ -11,20 +12,20 @@ package struct MailPath: Sendable, Equatable {
     }
 
     package enum Failure: Error, Sendable {
-        /// No path in angle brackets.
+        /// There is no path in angle brackets.
         case notAPath
         case tooLong
         case badParameter
     }
 
-    /// Sections 4.5.3.1.1 to 4.5.3.1.3.
+    /// The most octets of the parts, by sections 4.5.3.1.1 to 4.5.3.1.3.
     private static let limits = (local: 64, domain: 255, path: 256)
     private static let parameterLimit = 16
 
-    /// Whether it needs SMTPUTF8.
+    /// Whether the address is ASCII, so that it doesn't need SMTPUTF8.
     package var isASCII: Bool { address.utf8.allSatisfy { $0 < 0x80 } }
 
-    /// Reads what follows the colon. Clients that send a space before the bracket are taken, as most servers do.
+    /// Reads the text after the colon. A space before the bracket is accepted, as by most servers.
     package init(parsing text: Substring) throws(Failure) {
         let rest = text.drop { $0 == " " }
         guard rest.first == "<" else { throw .notAPath }

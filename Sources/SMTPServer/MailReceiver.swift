@@ -1,44 +1,44 @@
-/// What decides about mail.
+/// Receives the mail of a server, and decides about it.
 package protocol MailReceiver: Sendable {
-    /// A client has connected. `label` is that of the port: the world that all its mail is for.
+    /// Begins a conversation with a client that has connected. `label` is the port's: the world for all of its mail.
     func open(_ label: String?) -> any MailConversation
 }
 
-/// What decides about one client's mail. Only the connection's thread uses it, and may wait in it.
+/// Decides about the mail of one client. Only the connection's thread calls it, and it may block that thread.
 package protocol MailConversation: AnyObject {
-    /// Before the session carries a command out that it would take.
+    /// Decides about a command before the session carries it out.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
-    /// At the end of a message's data.
+    /// Receives a message at the end of its data.
     func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision
-    /// A line that the client sent, or a reply. Nothing secret is in it.
+    /// Records a line that the client sent, or a reply. Secrets have been removed.
     func note(_ line: ConversationLine)
-    /// The server has answered for itself, with a refusal: the command was out of order, say, or can't be read. `verb` is the
-    /// command's, if it is known.
+    /// Records a refusal by the server itself: for example, the command was out of order or couldn't be read. `verb` is
+    /// the command's, if it is known.
     func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession)
-    /// The connection is over.
+    /// Ends the conversation.
     func end(_ session: SMTPSession, _ reason: ConversationEnd)
 }
 
-/// Why a connection is over.
+/// The reason why a connection ended.
 package enum ConversationEnd: Sendable {
-    /// The client has said QUIT.
+    /// The client has sent QUIT.
     case quit
     /// The client has closed the connection.
     case closedByClient
-    /// The receiver or the session decided so.
+    /// The receiver or the session has closed the connection.
     case closedByServer
-    /// Nothing came for too long.
+    /// The client was silent for too long.
     case silence
     case handshakeFailed
     case serverStopped
 }
 
-/// What a receiver is asked.
+/// A command that a receiver decides about.
 package enum MailQuestion: Sendable {
     case connect
     case hello(String)
     case startTLS
-    /// Any user name and password are taken, unless the receiver decides otherwise.
+    /// A log-in. Any user name and password are accepted, unless the receiver decides otherwise.
     case auth(user: String)
     case mail(MailPath)
     case rcpt(MailPath)
@@ -50,19 +50,19 @@ package enum ConversationLine: Sendable {
     case server(SMTPReply)
 }
 
-/// What becomes of a command or a message.
+/// The decision about a command or a message.
 package struct MailDecision: Sendable {
     package enum Answer: Sendable {
-        /// The session's own.
+        /// The session's usual answer.
         case usual
-        /// In place of it. Where this is a refusal, the command isn't carried out.
+        /// This reply instead. If it is a refusal, the command isn't carried out.
         case reply(SMTPReply)
         /// The connection is closed without a reply.
         case disconnect
     }
 
     package let answer: Answer
-    /// How much later the answer is sent.
+    /// The delay before the answer is sent.
     package let delay: Duration
 
     package init(_ answer: Answer, after delay: Duration = .zero) {
@@ -75,10 +75,10 @@ package struct MailDecision: Sendable {
     package static func reply(_ reply: SMTPReply) -> MailDecision { MailDecision(.reply(reply)) }
 }
 
-/// A message as it came in, with its envelope.
+/// A received message, with its envelope.
 package struct IncomingMessage: Sendable {
     package let envelope: MailEnvelope
-    /// As it was sent, lines ended by CR LF.
+    /// The message as it was sent, with CR LF at the end of each line.
     package let content: [UInt8]
 
     package init(_ envelope: MailEnvelope, _ content: [UInt8]) {

@@ -1,11 +1,12 @@
-/// The data of a message, as it comes in: ends at a line that holds a dot only, and takes the dots away that the client put before
-/// lines that begin with one. <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.2>
+/// The data of a message while it is received. It ends at a line with a single dot; the dot that the client has added
+/// to lines that begin with one is removed. <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.2>
 ///
-/// Only CR LF ends a line: a server that takes other ends as well can be made to see two messages where another sees one.
+/// Only CR LF ends a line. If a server accepts other line ends too, it can be made to see two messages where another
+/// server sees one.
 package struct MessageData: Sendable {
     private enum State: Sendable {
         case lineBegin
-        /// A dot at the begin of a line.
+        /// A dot at the beginning of a line.
         case dot
         case dotReturn
         case text
@@ -14,9 +15,9 @@ package struct MessageData: Sendable {
     }
 
     private var state = State.lineBegin
-    /// What was received, up to the limit.
+    /// The received bytes, up to the limit.
     private(set) package var bytes: [UInt8] = []
-    /// Octets that came, also those beyond the limit.
+    /// The number of received octets, including those beyond the limit.
     private(set) package var size = 0
     private let limit: Int
     private var isKept = true
@@ -25,10 +26,10 @@ package struct MessageData: Sendable {
 
     package var isComplete: Bool { state == .done }
     package var isTooLong: Bool { size > limit }
-    /// Whether what came was thrown away for want of room.
+    /// Whether the data was discarded because of the limit on all messages.
     package var isDropped: Bool { !isKept }
 
-    /// Throws away what has come and what is still to come.
+    /// Discards the received data and all further data.
     package mutating func drop() {
         isKept = false
         bytes = []
@@ -44,12 +45,12 @@ package struct MessageData: Sendable {
         size += part.count
     }
 
-    /// Takes what belongs to the message, and returns how many octets that were.
+    /// Consumes the octets that belong to the message, and returns their number.
     package mutating func take(_ chunk: ArraySlice<UInt8>) -> Int {
         var rest = chunk
         while state != .done, let byte = rest.first {
             if state == .text {
-                // Most of a message is text, of which only the end of a line means something.
+                // Most of a message is text, in which only a line's end matters.
                 let line = rest[..<(rest.firstIndex(of: 0x0D) ?? rest.endIndex)]
                 keep(line)
                 rest = rest[line.endIndex...]

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Limits the octets of all messages that are coming in.
+/// Limits the octets of all messages that are being received.
 final class MessageRoom: Sendable {
     private let limit: Int
     private let taken = Atomic<Int>(0)
 
     init(limit: Int) { self.limit = limit }
 
-    /// One message's part. It is given back when the last reference to it is gone.
+    /// The part of the limit that one message uses. It is returned when the last reference to it is released.
     final class Part {
         private let room: MessageRoom
         private var size = 0
@@ -16,7 +16,8 @@ final class MessageRoom: Sendable {
 
         deinit { room.taken.subtract(size, ordering: .relaxed) }
 
-        /// Takes it in steps, so that it isn't asked for each packet. `false` when there is no room.
+        /// Reserves octets in steps, so that not every packet has to ask. Returns `false` if the limit would be
+        /// exceeded.
         func grow(to wanted: Int) -> Bool {
             guard wanted > size else { return true }
             let step = (wanted - size + Part.step - 1) / Part.step * Part.step

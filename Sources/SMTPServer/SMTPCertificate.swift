@@ -2,10 +2,10 @@ import COpenSSL
 
 /// A certificate with its key, for TLS as a server.
 package final class SMTPCertificate: @unchecked Sendable {
-    // OpenSSL counts references to a context under a lock of its own, and nothing changes it once it is made.
+    // OpenSSL counts the references to a context under a lock of its own, and the context never changes.
     let context: OpaquePointer
 
-    /// `chain` and `key` are PEM; the server's own certificate comes first. `nil` when they can't be used.
+    /// Reads `chain` and `key` in PEM; the server's own certificate comes first. Returns `nil` if they can't be used.
     package init?(chain: String, key: String) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { return nil }
         understudy_ssl_require_tls12(context)
@@ -24,13 +24,13 @@ package final class SMTPCertificate: @unchecked Sendable {
             defer { X509_free(own) }
             guard SSL_CTX_use_certificate(context, own) == 1 else { return false }
             while let next = PEM_read_bio_X509(source, nil, nil, nil) {
-                // The context owns it when it takes it.
+                // The context owns the certificate if it accepts it.
                 guard understudy_ssl_add_chain(context, next) == 1 else {
                     X509_free(next)
                     return false
                 }
             }
-            // There is no more.
+            // The chain has ended.
             ERR_clear_error()
             return true
         }
@@ -41,7 +41,7 @@ package final class SMTPCertificate: @unchecked Sendable {
             }
     }
 
-    /// OpenSSL keeps the pointer to the text, not the text.
+    /// Reads PEM text in place: OpenSSL keeps a pointer to it and no copy.
     private static func reading(_ text: String, _ read: (OpaquePointer) -> Bool) -> Bool {
         Array(text.utf8).withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return false }

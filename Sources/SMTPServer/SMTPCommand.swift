@@ -1,4 +1,4 @@
-/// A command of a client, read. <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.1>
+/// A parsed command of a client. <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.1>
 package enum SMTPCommand: Sendable {
     case helo(String)
     case ehlo(String)
@@ -12,18 +12,18 @@ package enum SMTPCommand: Sendable {
     case vrfy
     case help
     case quit
-    /// The verb is known, what follows it can't be read. `form` is what is expected.
+    /// A known verb with arguments that can't be read. `form` is the expected form.
     case malformed(String, form: String)
     case notOffered(String)
 
-    /// Whether the line begins or continues a request of HTTP.
+    /// Whether the line looks like a part of an HTTP request.
     static func belongsToHTTP(_ line: String) -> Bool {
         let word = line.prefix { $0 != " " }.uppercased()
         return ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "PRI", "HOST:"]
             .contains(word)
     }
 
-    /// `nil` when it begins with no verb that is known.
+    /// Reads a line. Returns `nil` if it doesn't begin with a known verb.
     init?(_ line: String) {
         let verb = line.prefix { $0 != " " }.uppercased()
         let argument = line.dropFirst(verb.count).drop { $0 == " " }
@@ -80,7 +80,7 @@ package enum SMTPCommand: Sendable {
         }
     }
 
-    /// The line that it was read from, without what is secret.
+    /// Returns the line of this command without secrets.
     func shown(_ line: String) -> String {
         switch self {
         case .auth(let mechanism, let initial): "AUTH \(mechanism)" + (initial == nil ? "" : " ********")

@@ -1,6 +1,6 @@
 import Platform
 
-/// One client's connection: reads lines, has the session and the receiver answer them, and sends the answers.
+/// The connection of one client. It reads lines, gets their answers from the session and the receiver, and sends them.
 struct SMTPConnection: ~Copyable {
     private let stream: SMTPStream
     private let server: SMTPServer.Shared
@@ -14,7 +14,7 @@ struct SMTPConnection: ~Copyable {
         session = SMTPSession(host: server.options.name, offersTLS: server.options.certificate() != nil)
     }
 
-    /// Until one of both ends it.
+    /// Serves the client until the connection ends.
     mutating func run() {
         let reason: ConversationEnd
         do throws(SMTPStream.End) {
@@ -59,7 +59,7 @@ struct SMTPConnection: ~Copyable {
         }
     }
 
-    /// `false` when the connection is to be closed.
+    /// Sends the answer. Returns `false` if the connection must be closed.
     private func send(_ turn: SMTPSession.Turn) -> Bool {
         if turn.delay > .zero { stream.wait(turn.delay) { !server.isStopping } }
         if let reply = turn.step.reply { say(reply) }
@@ -78,7 +78,7 @@ struct SMTPConnection: ~Copyable {
     private mutating func readMessage() throws(SMTPStream.End) -> Bool {
         var data = MessageData(limit: SMTPSession.messageLimit)
         let part = MessageRoom.Part(of: server.room)
-        // Somebody who sends an octet now and then would hold the connection for ever.
+        // A client that sends an octet now and then must not hold the connection for ever.
         let end = ContinuousClock.now + .seconds(2 * server.options.silence)
         while !data.isComplete {
             try stream.use(data.take(stream.read(until: min(end, silence))))
@@ -103,7 +103,7 @@ struct SMTPConnection: ~Copyable {
         return true
     }
 
-    /// Of a message that wasn't kept.
+    /// Returns the refusal of a message that wasn't kept.
     private func refusal(of data: MessageData) -> SMTPReply? {
         if data.isTooLong { return SMTPSession.tooLong }
         guard data.isDropped else { return nil }
@@ -112,6 +112,6 @@ struct SMTPConnection: ~Copyable {
 }
 
 extension SMTPSession.Turn {
-    /// Whether the client has said QUIT.
+    /// Whether the client has sent QUIT.
     fileprivate var isLeave: Bool { step.reply?.code == 221 }
 }

@@ -2,15 +2,15 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// The sockets that a server listens on, for the one thread that accepts.
+/// The listening sockets of a server, for the thread that accepts.
 final class SMTPListeners: Sendable {
     private struct State {
-        /// The labels of sockets. One that isn't here has been closed.
+        /// The labels of the open sockets. A socket that isn't here has been closed.
         var labels: [Int32: String?] = [:]
         var isClosed = false
     }
 
-    /// Connections that are accepted from one socket before the server looks at them.
+    /// The most connections to accept from one socket before the others are looked at.
     private static let batch = 64
     private let events: understudy_events
     private let state = Mutex(State())
@@ -41,7 +41,7 @@ final class SMTPListeners: Sendable {
         return SMTPPort(bound.first?.port ?? port, bound.map(\.descriptor), self)
     }
 
-    /// Only those that are still open: their numbers may be others' by now.
+    /// Closes the listed sockets that are still open. The numbers of the others may have been reused.
     func close(_ descriptors: [Int32]) {
         state.withLock { state in
             for descriptor in descriptors {
@@ -62,7 +62,7 @@ final class SMTPListeners: Sendable {
 
     func wake() { understudy_events_wake(events) }
 
-    /// Connections that have come, with the labels of their ports. Returns with none when it is woken.
+    /// Waits for new connections, and returns them with the labels of their ports. Returns none after `wake`.
     func wait() -> [(descriptor: Int32, label: String?)] {
         var told = [UInt64](repeating: 0, count: 128)
         let count = understudy_events_wait(events, &told, -1)
@@ -89,7 +89,7 @@ final class SMTPListeners: Sendable {
     }
 }
 
-/// A port on which mail is taken. It is closed when the last reference to it is gone.
+/// A port that receives mail. It is closed when the last reference to it is released.
 package final class SMTPPort: Sendable {
     package let port: UInt16
     private let descriptors: [Int32]
@@ -102,7 +102,7 @@ package final class SMTPPort: Sendable {
         self.listeners = listeners
     }
 
-    /// Conversations that have begun go on.
+    /// Closes the port. Conversations that have begun continue.
     package func close() {
         if !isClosed.exchange(true, ordering: .relaxed) { listeners.close(descriptors) }
     }

@@ -1,10 +1,10 @@
-/// What a server answers to a command: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
+/// A server's reply to a command: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
 package struct SMTPReply: Sendable, Equatable {
-    /// Three digits; from 400 on the command was refused.
+    /// The code, of three digits. From 400 on, the command was refused.
     package let code: Int
-    /// An enhanced status code such as `5.1.1`, where there is one: <https://www.rfc-editor.org/rfc/rfc3463>.
+    /// The enhanced status code such as `5.1.1`, if there is one: <https://www.rfc-editor.org/rfc/rfc3463>.
     package let status: String?
-    /// At least one line.
+    /// The text, at least one line.
     package let lines: [String]
 
     package init(_ code: Int, _ status: String? = nil, _ lines: String...) {
@@ -17,10 +17,10 @@ package struct SMTPReply: Sendable, Equatable {
         self.lines = lines.isEmpty ? [""] : lines.map(SMTPReply.printable)
     }
 
-    /// Whether the command was refused, for now or for good.
+    /// Whether the command was refused, temporarily or permanently.
     package var isRefusal: Bool { code >= 400 }
 
-    /// As it is sent.
+    /// The reply in the form in which it is sent.
     package var text: String {
         var text = ""
         for (place, line) in lines.enumerated() {
@@ -31,10 +31,10 @@ package struct SMTPReply: Sendable, Equatable {
         return text
     }
 
-    /// Section 4.5.3.1.5: a reply line has 512 octets with its code and its end.
+    /// The most octets of a line's text. Section 4.5.3.1.5 limits a reply line to 512 octets with its code and its end.
     private static let lineLimit = 480
 
-    /// What a client sent may be quoted: it can't begin a line of its own.
+    /// Replaces control characters. The text may quote a client, which must not be able to begin a line of its own.
     private static func printable(_ line: String) -> String {
         var bytes: [UInt8] = []
         for byte in line.utf8.prefix(lineLimit) { bytes.append(byte < 0x20 || byte == 0x7F ? 0x3F : byte) }

@@ -2,27 +2,29 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Takes mail by SMTP, each connection on a thread of its own.
+/// Receives mail by SMTP. Each connection has its own thread.
 package final class SMTPServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// 0 takes a free port.
+        /// The port; 0 chooses a free one.
         package var port: UInt16 = 0
-        /// What the server calls itself.
+        /// The server's name in its greeting.
         package var name = "localhost"
-        /// Asked for each connection, so that a renewed certificate is taken over. TLS isn't offered without one.
+        /// Returns the certificate for a connection, so that a renewed one is used at once. Without a certificate, TLS
+        /// isn't offered.
         package var certificate: @Sendable () -> SMTPCertificate? = { nil }
-        /// Connections at once.
+        /// The most connections at once.
         package var limit = 200
-        /// Octets of all messages that are coming in.
+        /// The most octets of all messages that are being received.
         package var octetLimit = 64 << 20
-        /// Seconds without a word from the client: RFC 5321 section 4.5.3.2.7 asks for five minutes at least.
+        /// The seconds after which a silent client is disconnected. RFC 5321 section 4.5.3.2.7 asks for five minutes at
+        /// least.
         package var silence = 300
 
         package init() {}
     }
 
-    /// What the threads share.
+    /// The state that the threads share.
     final class Shared: Sendable {
         let options: Options
         let receiver: any MailReceiver
@@ -54,7 +56,7 @@ package final class SMTPServer: Sendable {
                 connections.insert(descriptor)
                 return true
             }
-            // OpenSSL's handshake and what receivers do need more than the usual stack.
+            // OpenSSL's handshake and the receivers need more than the usual stack.
             if isTaken, WorkThread.start(stack: 1 << 20, { [self] in converse(descriptor, label) }) { return }
             let text = SMTPReply(421, "4.3.2", "too many connections").text
             _ = Array(text.utf8).withUnsafeBytes { bytes in
@@ -71,7 +73,7 @@ package final class SMTPServer: Sendable {
             end(descriptor)
         }
 
-        /// A descriptor is closed while nobody can shut down another one of its number.
+        /// Closes a descriptor under the lock, so that no other thread shuts down a reused one.
         private func end(_ descriptor: Int32) {
             connections.withLock { connections in
                 connections.remove(descriptor)
@@ -82,7 +84,8 @@ package final class SMTPServer: Sendable {
         func stop() {
             guard !stopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
             listeners.wake()
-            // Those that wait for a client read the end, and take their leave. Those that hang in writing are cut off.
+            // Threads that wait for a client read the end and stop. Then the connections of threads that are stuck in
+            // writing are cut.
             for (how, patience) in [(SHUT_RD, 40), (SHUT_RDWR, 40)] {
                 connections.withLock { for descriptor in $0 { shutdown(descriptor, Int32(how)) } }
                 for _ in 0..<patience where count > 0 { usleep(20_000) }
@@ -92,11 +95,11 @@ package final class SMTPServer: Sendable {
 
     private let shared: Shared
     private let main: SMTPPort
-    /// As bound: the real port when 0 was asked for.
+    /// The bound port: the real number if 0 was asked for.
     package var port: UInt16 { main.port }
 
     package init(_ options: Options, receiver: any MailReceiver) throws(ListenError) {
-        // OpenSSL writes to sockets whose other end is gone.
+        // OpenSSL writes to sockets that the client may have closed.
         signal(SIGPIPE, SIG_IGN)
         let shared = try Shared(options, receiver)
         self.shared = shared
@@ -107,19 +110,19 @@ package final class SMTPServer: Sendable {
         }
     }
 
-    /// How many connections there are.
+    /// The number of open connections.
     package var connections: Int { shared.count }
 
-    /// How many there may be.
+    /// The most connections at once.
     package var connectionLimit: Int { shared.options.limit }
 
-    /// Opens a further port, whose conversations get a label.
+    /// Opens a further port. Its conversations get the label.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> SMTPPort {
         guard !shared.isStopping else { throw ListenError(description: "the server for mail has stopped") }
         return try shared.listeners.open(shared.options.host, port: port, label: label)
     }
 
-    /// Stops accepting, and ends all conversations within two seconds.
+    /// Accepts no more connections, and ends all conversations within two seconds.
     package func stop() { shared.stop() }
 
     deinit { shared.stop() }

@@ -1,10 +1,10 @@
 extension SMTPSession {
     static let tooLong = SMTPReply(552, "5.3.4", "a message has \(messageLimit) octets at most")
 
-    /// <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
+    /// The refusal of an address that isn't ASCII: <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
     static let notASCII = SMTPReply(553, "5.6.7", "an address beyond ASCII needs SMTPUTF8 with MAIL FROM")
 
-    /// Why a message can't be taken whose MAIL has these parameters.
+    /// Returns the refusal of a MAIL command with these parameters, or `nil` if they are fine.
     static func refusal(of parameters: [MailPath.Parameter]) -> SMTPReply? {
         for parameter in parameters {
             switch parameter.name {

@@ -1,18 +1,19 @@
 import JOSE
 
-/// One client's conversation, without its connection: lines go in, replies come out.
-/// <https://www.rfc-editor.org/rfc/rfc5321>, with SIZE (RFC 1870), 8BITMIME (RFC 6152), PIPELINING (RFC 2920), SMTPUTF8 (RFC 6531),
-/// ENHANCEDSTATUSCODES (RFC 2034), STARTTLS (RFC 3207) and AUTH PLAIN and LOGIN (RFC 4954).
+/// The conversation with one client, without its connection: it gets lines and returns replies.
+///
+/// It implements <https://www.rfc-editor.org/rfc/rfc5321>, with SIZE (RFC 1870), 8BITMIME (RFC 6152), PIPELINING (RFC
+/// 2920), SMTPUTF8 (RFC 6531), ENHANCEDSTATUSCODES (RFC 2034), STARTTLS (RFC 3207) and AUTH PLAIN and LOGIN (RFC 4954).
 package struct SMTPSession: Sendable {
     package typealias Decide = (MailQuestion, SMTPSession) -> MailDecision
 
     private enum Phase: Sendable {
         case connected
-        /// The greeting was a refusal: section 3.1 leaves QUIT alone.
+        /// The greeting was a refusal. Section 3.1 allows only QUIT after that.
         case unwelcome
         case greeted
         case hasSender
-        /// Waits for the answer to a challenge of AUTH.
+        /// The session waits for the answer to an AUTH challenge.
         case login(LoginStep)
     }
 
@@ -22,30 +23,30 @@ package struct SMTPSession: Sendable {
         case password(user: String)
     }
 
-    /// Octets of a message.
+    /// The most octets of a message.
     package static let messageLimit = 10 << 20
-    /// Section 4.5.3.1.10 asks for as many.
+    /// The most recipients of a message; section 4.5.3.1.10 asks for 100 at least.
     package static let recipientLimit = 100
-    /// Octets of a command line, its end included: RFC 4954 section 4 asks for the most.
+    /// The most octets of a command line with its end; RFC 4954 section 4 asks for this many.
     package static let lineLimit = 12_288
 
-    /// The server's name, in its greeting.
+    /// The server's name in its greeting.
     private let host: String
     private let offersTLS: Bool
     private var phase = Phase.connected
     private(set) package var client = Client()
     private(set) package var envelope = MailEnvelope()
     private var badCommands = 0
-    /// Commands that can't be carried out, before the client is sent away.
+    /// The number of invalid commands after which the client is disconnected.
     private static let badCommandLimit = 20
 
-    /// What is known of the client.
+    /// The known properties of the client.
     package struct Client: Sendable {
-        /// What it called itself in HELO or EHLO.
+        /// The client's name in HELO or EHLO.
         package var name: String?
         package var isExtended = false
         package var isSecure = false
-        /// The user name and password of AUTH. Any are taken.
+        /// The user name and the password of AUTH. Any are accepted.
         package var user: String?
         package var password: String?
     }
@@ -55,13 +56,13 @@ package struct SMTPSession: Sendable {
         self.offersTLS = offersTLS
     }
 
-    /// Whether a message has been begun.
+    /// Whether a message has begun.
     package var hasSender: Bool {
         guard case .hasSender = phase else { return false }
         return true
     }
 
-    /// Section 3.1. The client's turn is next, unless the reply is `nil`.
+    /// Returns the greeting (section 3.1). The client sends next, unless the reply is `nil`.
     package mutating func greeting(_ decide: Decide) -> Turn {
         decided(.connect, decide) { session in
             .reply(SMTPReply(220, nil, "\(session.host) ESMTP Understudy, for tests only"))
@@ -70,20 +71,20 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// RFC 3207 section 4.2: what was said before TLS is forgotten.
+    /// Forgets everything that was said before TLS: RFC 3207 section 4.2.
     package mutating func didStartTLS() {
         phase = .connected
         client = Client(isSecure: true)
         envelope = MailEnvelope()
     }
 
-    /// After the data of a message, whatever became of it.
+    /// Ends a message after its data, whether it was accepted or not.
     package mutating func didTakeMessage() {
         phase = .greeted
         envelope = MailEnvelope()
     }
 
-    /// Answers a line, without its end. `decide` is asked about what would be carried out.
+    /// Answers a line, which has no line end here. `decide` is asked about commands that would be carried out.
     package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
         guard bytes.count <= SMTPSession.lineLimit - 2 else {
             return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
@@ -120,7 +121,7 @@ package struct SMTPSession: Sendable {
             if case .hasSender = phase { didTakeMessage() }
             return .reply(250, "2.0.0", "ok")
         case .noop: return .reply(250, "2.0.0", "ok")
-        // Section 3.5.3: a server may leave unsaid whether an address is there.
+        // Section 3.5.3 allows a server not to tell whether an address exists.
         case .vrfy: return .reply(252, "2.5.0", "send a message and see")
         case .help: return .reply(214, "2.0.0", "see RFC 5321; every message ends in the inbox")
         case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
@@ -130,8 +131,8 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// A line that is no command. A browser can be led to this port by any page, and the body of its request could hold commands: whoever
-    /// doesn't begin with one, or speaks HTTP, is sent away.
+    /// Answers a line that isn't a command. Any web page can make a browser connect to this port, and the body of its
+    /// request could contain commands. So a client that doesn't begin with a command, or sends HTTP, is disconnected.
     private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
         var isFirst = false
         if case .connected = phase { isFirst = true }
@@ -142,7 +143,7 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// What the session refuses by itself. A client that makes only mistakes is sent away: section 3.8 allows 421 at any time.
+    /// Refuses a command. A client that makes only mistakes is disconnected: section 3.8 allows 421 at any time.
     private mutating func bad(_ verb: String, _ reply: SMTPReply, shown: String = "") -> Turn {
         badCommands += 1
         let isEnough = badCommands >= SMTPSession.badCommandLimit
@@ -168,7 +169,7 @@ package struct SMTPSession: Sendable {
             turn = Turn(.reply(reply))
         case .reply(let reply):
             otherwise(&self)
-            // Section 3.8: 421 is the server's leave.
+            // With 421, the server ends the connection: section 3.8.
             turn = Turn(reply.code == 421 ? .close(reply) : .reply(reply))
         }
         turn.delay = decision.delay
@@ -223,12 +224,13 @@ package struct SMTPSession: Sendable {
     private mutating func rcpt(_ path: MailPath, _ decide: Decide) -> Turn {
         guard case .hasSender = phase else { return bad("RCPT", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
         guard !path.address.isEmpty else { return bad("RCPT", SMTPReply(501, "5.1.3", "a recipient has an address")) }
-        // The parameter of MAIL holds for all addresses: https://www.rfc-editor.org/rfc/rfc6531#section-3.4
+        // The parameter of MAIL applies to all addresses: https://www.rfc-editor.org/rfc/rfc6531#section-3.4
         guard envelope.isUTF8 || path.isASCII else { return bad("RCPT", SMTPSession.notASCII) }
         if let other = path.parameters.first {
             return bad("RCPT", SMTPReply(555, "5.5.4", "RCPT TO has no parameter \(other.name) here"))
         }
-        // Section 4.5.3.1.10. The others are sent in a message of their own, so this is no mistake.
+        // The client sends the other recipients in another message (section 4.5.3.1.10), so this doesn't count as a
+        // mistake.
         guard envelope.recipients.count < SMTPSession.recipientLimit else {
             var turn = Turn.reply(452, "4.5.3", "a message has \(SMTPSession.recipientLimit) recipients at most")
             turn.refused = "RCPT"
@@ -264,9 +266,9 @@ package struct SMTPSession: Sendable {
         default: return bad("AUTH", SMTPReply(504, "5.5.4", "AUTH takes PLAIN and LOGIN"))
         }
         phase = .login(step)
-        // "=" is an initial response that is empty.
+        // "=" means an empty initial response.
         if let initial { return login(step, initial == "=" ? "" : initial[...], decide) }
-        // Base64 of "Username:", as clients expect it.
+        // The challenge is base64 of "Username:", as clients expect it.
         return .reply(334, nil, mechanism == "PLAIN" ? "" : "VXNlcm5hbWU6")
     }
 
@@ -284,7 +286,7 @@ package struct SMTPSession: Sendable {
             return .reply(334, nil, "UGFzc3dvcmQ6")
         case .password(let name): (user, password) = (name, String(decoding: bytes, as: UTF8.self))
         case .plain:
-            // RFC 4616: whom to act as, who it is, the password, with zero bytes between.
+            // RFC 4616: the identity to act as, the user name and the password, separated by zero bytes.
             let parts = bytes.split(separator: 0, omittingEmptySubsequences: false)
             guard parts.count == 3 else {
                 return bad("AUTH", SMTPReply(501, "5.5.2", "AUTH PLAIN is three texts with zero bytes between"))

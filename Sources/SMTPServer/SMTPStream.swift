@@ -1,13 +1,13 @@
 import COpenSSL
 import Platform
 
-/// A client's connection: plain, and later TLS over it. One thread uses it.
+/// A client's connection, at first plain and later perhaps with TLS. Only one thread uses it.
 final class SMTPStream {
-    /// Why nothing more can be read.
+    /// The reason why nothing more can be read.
     enum End: Error {
         /// The client has closed the connection, or it broke.
         case closed
-        /// Nothing came for too long, or too slowly.
+        /// The client was silent or too slow.
         case silent
     }
 
@@ -17,13 +17,13 @@ final class SMTPStream {
     private var output: [UInt8] = []
     private var isBroken = false
 
-    /// Octets that are read at once, and kept before they are sent.
+    /// The octets of one read, and of replies collected before they are sent.
     private static let chunk = 16_384
-    /// Seconds in which a client has to read some of its replies.
+    /// The seconds in which a client must read some of its replies.
     private static let writePatience = 30
 
-    /// The descriptor stays its maker's. `patience` is how many seconds one call of the system may take before a deadline is looked
-    /// at.
+    /// Makes a stream, which doesn't own the descriptor. `patience` is the number of seconds after which a call of the
+    /// system returns, so that the deadline can be checked.
     init(_ descriptor: Int32, patience: Int) {
         self.descriptor = descriptor
         understudy_silence(descriptor)
@@ -36,13 +36,13 @@ final class SMTPStream {
     deinit {
         flush()
         guard let session else { return }
-        // After a failure, nothing may be said any more: https://docs.openssl.org/3.0/man3/SSL_shutdown/
+        // After a failure, `SSL_shutdown` must not be called: https://docs.openssl.org/3.0/man3/SSL_shutdown/
         if !isBroken { SSL_shutdown(session) }
         SSL_free(session)
         ERR_clear_error()
     }
 
-    /// Begins TLS. What the client sent before the handshake is thrown away, so that nobody between can have put commands there:
+    /// Begins TLS. Data from before the handshake is discarded, so that nobody in between can have added commands:
     /// <https://www.rfc-editor.org/rfc/rfc3207#section-6>.
     func startTLS(_ certificate: SMTPCertificate, until deadline: ContinuousClock.Instant) -> Bool {
         flush()
@@ -65,17 +65,17 @@ final class SMTPStream {
 
     // MARK: - Reading
 
-    /// What has come, at least one octet of it.
+    /// Returns the received data, at least one octet.
     func read(until deadline: ContinuousClock.Instant) throws(End) -> ArraySlice<UInt8> {
         if buffer.isEmpty { try fill(until: deadline) }
         return buffer
     }
 
-    /// The first octets of what was read have been used.
+    /// Removes octets that have been used.
     func use(_ count: Int) { buffer = buffer.dropFirst(count) }
 
-    /// A line without its end, which is CR LF; a lone LF ends a command, too, for people who type. Longer lines than `limit` are cut,
-    /// and read to their end.
+    /// Reads a line without its end, which is CR LF; a single LF is accepted too, for people who type. A line longer
+    /// than `limit` is read to its end and cut.
     func line(limit: Int, until deadline: ContinuousClock.Instant) throws(End) -> [UInt8] {
         var line: [UInt8] = []
         while true {
@@ -109,7 +109,7 @@ final class SMTPStream {
         }
     }
 
-    /// `isLater`: nothing has come yet.
+    /// Reads without waiting. `isLater` means that there is no data yet.
     private func receive(_ bytes: inout [UInt8]) -> (count: Int, isLater: Bool) {
         let size = bytes.count
         guard let session else {
@@ -127,7 +127,7 @@ final class SMTPStream {
 
     // MARK: - Writing
 
-    /// Sends it before anything more is read. Replies to commands that came together are sent together:
+    /// Adds a reply, which is sent before the next read. Replies to pipelined commands are sent together:
     /// <https://www.rfc-editor.org/rfc/rfc2920#section-3.2>.
     func write(_ text: String) {
         output += text.utf8
@@ -151,7 +151,7 @@ final class SMTPStream {
         }
     }
 
-    /// Waits, until the client closes the connection or the server stops.
+    /// Waits for a duration, or until the client closes the connection or the server stops.
     func wait(_ duration: Duration, while goesOn: () -> Bool) {
         flush()
         let end = ContinuousClock.now + duration
@@ -161,7 +161,7 @@ final class SMTPStream {
         }
     }
 
-    /// Whether the client has closed the connection, or said that it sends nothing more, and everything that it sent has been read.
+    /// Whether the client has closed the connection or its sending half, and everything it sent has been read.
     private var hasLeft: Bool {
         guard buffer.isEmpty else { return false }
         var next: UInt8 = 0

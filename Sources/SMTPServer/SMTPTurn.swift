@@ -1,12 +1,12 @@
 extension SMTPSession {
-    /// What the connection does next.
+    /// The connection's next step.
     package enum Step: Sendable {
         case reply(SMTPReply)
-        /// Replies, and reads the message's data.
+        /// Reply, and read the message's data.
         case data(SMTPReply)
-        /// Replies, and begins TLS; the session goes on by `didStartTLS`.
+        /// Reply, and begin TLS; the session continues with `didStartTLS`.
         case startTLS(SMTPReply)
-        /// Without a reply when there is none.
+        /// Reply, if there is a reply, and close the connection.
         case close(SMTPReply?)
 
         package var reply: SMTPReply? {
@@ -17,14 +17,14 @@ extension SMTPSession {
         }
     }
 
-    /// A line that has been answered.
+    /// The result of a line.
     package struct Turn: Sendable {
         package let step: Step
-        /// How much later it is to be answered.
+        /// The delay before the answer is sent.
         package internal(set) var delay = Duration.zero
-        /// The line without what is secret in it.
+        /// The line without secrets.
         package internal(set) var shown = ""
-        /// The command that the session refused by itself.
+        /// The verb of a command that the session refused by itself.
         package internal(set) var refused: String?
 
         init(_ step: Step) { self.step = step }
