@@ -1,7 +1,7 @@
 import COpenSSL
 import Platform
 
-/// What goes over a connection that this process has opened: as it is, or by TLS. One thread uses it.
+/// A connection that this process has opened, plain or with TLS. Only one thread uses it.
 package final class ClientConnection {
     package let socket: ClientSocket
     private var session: OpaquePointer?
@@ -14,14 +14,14 @@ package final class ClientConnection {
         if let context { SSL_CTX_free(context) }
     }
 
-    /// Whether what goes over it is encrypted.
+    /// Whether the connection is encrypted.
     package var isSecure: Bool { session != nil }
 
-    /// Begins TLS 1.2 or later. `isVerified` demands a certificate by an authority that the machine trusts, with the host's name.
+    /// Begins TLS 1.2 or later. `isVerified` requires a certificate by a trusted authority, with the host's name.
     package func startTLS(
         host: String, isVerified: Bool, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
-        // OpenSSL writes to sockets without asking to be spared the signal.
+        // OpenSSL's writing to a closed socket raises this signal.
         signal(SIGPIPE, SIG_IGN)
         guard session == nil, let context = SSL_CTX_new(TLS_client_method()) else {
             throw ConnectionFailure(description: "TLS can't be set up")
@@ -46,7 +46,7 @@ package final class ClientConnection {
         }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     package func write(
         _ bytes: some Sequence<UInt8>, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
@@ -62,14 +62,15 @@ package final class ClientConnection {
         }
     }
 
-    /// What has arrived; empty when the peer has ended.
+    /// Returns the received bytes; none if the peer has ended the connection.
     package func read(until deadline: ContinuousClock.Instant) throws(ConnectionFailure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = try socket.attempt(until: deadline) { () -> ClientSocket.Attempt<Int> in
             buffer.withUnsafeMutableBytes { bytes in
                 guard let session else { return socket.receive(bytes) }
                 switch attempt(session, { SSL_read(session, bytes.baseAddress, Int32(bytes.count)) }) {
-                // Many servers close the connection without TLS's close_notify. Whether what came is whole is for its reader.
+                // Many servers close the connection without TLS's close_notify. The caller checks whether the data is
+                // complete.
                 case .failed: return .done(0)
                 case let other: return other
                 }

@@ -1,15 +1,15 @@
 import Platform
 
-/// A TCP connection that this process has opened. Reading and writing end at a deadline, however slowly bytes come until then.
-/// It is closed when the last reference to it is gone.
+/// A TCP connection that this process has opened. Reading and writing end at a deadline, even if bytes still come
+/// slowly. It is closed when the last reference to it is released.
 package final class ClientSocket: Sendable {
     let descriptor: Int32
 
     /// Connects to the first address of the host that answers.
     ///
     /// - Parameters:
-    ///   - host: A name, which is looked up, or an IP address without brackets.
-    ///   - title: What errors call it.
+    ///   - host: a name, which is looked up, or an IP address without brackets.
+    ///   - title: the connection's name in errors.
     package init(
         host: String, port: String, title: String, deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
@@ -47,10 +47,10 @@ package final class ClientSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Ends the connection for whoever reads from it or writes to it, on whichever thread.
+    /// Ends the connection for all threads that read from it or write to it.
     package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// The address of this end, without a port, such as `127.0.0.1`; `nil` where the system doesn't say.
+    /// The address of this end without a port, such as `127.0.0.1`; `nil` if the system doesn't know it.
     package var ownAddress: String? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -65,7 +65,7 @@ package final class ClientSocket: Sendable {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The name to look up. Names below `localhost` are this machine's, whatever a name server says.
+    /// Returns the name to look up. Names below `localhost` always mean this machine.
     /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
     private static func lookupName(_ host: String) -> String {
         host.lowercased().hasSuffix(".localhost") ? "localhost" : host
@@ -73,15 +73,15 @@ package final class ClientSocket: Sendable {
 
     // MARK: - Waiting
 
-    /// What became of reading or writing without waiting.
+    /// The result of reading or writing without waiting.
     enum Attempt<Value> {
         case done(Value)
-        /// Something must come first, or go.
+        /// The socket isn't ready; these poll events must occur first.
         case waits(for: Int16)
         case failed(ConnectionFailure)
     }
 
-    /// Tries until it is done or the time is over.
+    /// Repeats `work` until it is done or the deadline has passed.
     func attempt<Value>(
         until deadline: ContinuousClock.Instant, _ work: () -> Attempt<Value>
     ) throws(ConnectionFailure) -> Value {
@@ -93,7 +93,7 @@ package final class ClientSocket: Sendable {
             case .failed(let failure): throw failure
             case .waits(let event):
                 var entry = pollfd(fd: descriptor, events: event, revents: 0)
-                // When a signal ends the wait, it is tried once more.
+                // If a signal ends the wait, the work is tried once more.
                 _ = poll(&entry, 1, left)
             }
         }
@@ -115,17 +115,17 @@ package final class ClientSocket: Sendable {
         return .failed(ConnectionFailure(description: "the connection broke: \(String(cString: strerror(error)))"))
     }
 
-    /// At most a day, at least 0.
+    /// Returns the time left, from 0 to a day.
     private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
         let left = ContinuousClock.now.duration(to: deadline)
         return left >= .seconds(86_400) ? 86_400_000 : Int32(max(0, (left / .milliseconds(1)).rounded(.up)))
     }
 }
 
-/// Why a connection can't be made, or can't be used any more.
+/// The reason why a connection can't be made, or can't be used any more.
 package struct ConnectionFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
-    /// Whether the time was over.
+    /// Whether the deadline had passed.
     package let isLate: Bool
 
     package init(description: String, isLate: Bool = false) {

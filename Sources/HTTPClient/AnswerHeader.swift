@@ -3,19 +3,19 @@ struct AnswerHeader {
     private enum Framing {
         case chunked
         case length(Int)
-        /// Until the connection ends.
+        /// The body ends with the connection.
         case untilClosed
     }
 
     let status: Int
     let headers: [(name: String, value: String)]
     private let framing: Framing
-    /// Where the body begins.
+    /// The position of the body.
     private let start: Int
 
-    /// `nil` as long as the blank line hasn't come, which is looked for from `place` on.
+    /// Reads a header, whose end is searched from `place` on. Returns `nil` if it isn't complete.
     ///
-    /// - Throws: when what came isn't an HTTP answer.
+    /// - Throws: An error if the bytes aren't an HTTP answer.
     init?(_ bytes: [UInt8], from place: Int) throws(OutgoingRequest.Failure) {
         guard let blank = bytes[place...].firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) else { return nil }
         let lines = String(decoding: bytes[..<blank.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -39,20 +39,20 @@ struct AnswerHeader {
         start = blank.upperBound
     }
 
-    /// The body; `nil` as long as some of it is missing. `isWhole` says that the connection has ended.
+    /// Returns the body, or `nil` if it isn't complete. `isWhole` means that the connection has ended.
     func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {
         let rest = bytes[start...]
         switch framing {
         case .length(let length): return rest.count >= length || isWhole ? Array(rest.prefix(length)) : nil
         case .untilClosed: return isWhole ? Array(rest) : nil
         case .chunked:
-            // The end of the last chunk, or of the trailer.
+            // These are the last bytes of the last chunk, or of the trailer.
             guard isWhole || bytes.suffix(4) == [0x0D, 0x0A, 0x0D, 0x0A] else { return nil }
             return AnswerHeader.joinChunks(rest)
         }
     }
 
-    /// The chunks' contents; `nil` until the last chunk has arrived.
+    /// Returns the chunks' contents, or `nil` if the last chunk hasn't arrived.
     private static func joinChunks(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var joined: [UInt8] = []
         var rest = bytes

@@ -1,7 +1,7 @@
 import ClientConnection
 
-/// Sends one HTTP request and reads the answer, for notifications, blocking functions, and key sets that `explain` reads. Time
-/// and size are limited; over TLS (1.2 or later) the certificate and its host name are verified.
+/// Sends an HTTP request and reads the answer: for notifications, blocking functions, and the key sets of `explain`.
+/// Time and size are limited. Over TLS (1.2 or later), the certificate and its host name are verified.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
@@ -9,20 +9,20 @@ package enum OutgoingRequest {
         package let body: [UInt8]
     }
 
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     package typealias Failure = ConnectionFailure
 
-    /// How many bytes of an answer are read at most.
+    /// The most bytes of an answer.
     package static let answerLimit = 1 << 20
 
-    /// How many bytes the header of an answer has at most.
+    /// The most bytes of an answer's header.
     private static let headerLimit = 64 << 10
 
-    /// What it calls itself. The control API refuses it: a message to a client's server must not order anything.
+    /// The `User-Agent`. The control API refuses it, so that a message to an app's server can't change anything.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Blocks its thread until the answer is there, at most `seconds`. Of the answer, header included, `limit` bytes are read. Without
-    /// `isVerified`, any certificate will do.
+    /// Sends a request, and blocks its thread until the answer is there, at most `seconds`. At most `limit` bytes of
+    /// the answer are read, including its header. Without `isVerified`, any certificate is accepted.
     package static func send(
         _ method: String, to url: String, contentType: String? = nil, headers: [(name: String, value: String)] = [],
         body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit,

@@ -36,7 +36,8 @@ struct Target {
         self.authority = String(authority)
     }
 
-    /// Letters, digits, `-`, `_` and `.`, or an IPv6 address: nothing that a resolver would read in another way.
+    /// Whether the host has only letters, digits, `-`, `_` and `.`, or is an IPv6 address. A resolver could read other
+    /// characters differently.
     private static func isHost(_ host: String, isBracketed: Bool) -> Bool {
         !host.isEmpty
             && host.utf8.allSatisfy { byte in
