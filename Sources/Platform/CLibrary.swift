@@ -1,4 +1,5 @@
-// The system's C library, whichever it is, and what differs between systems. No other file imports a C library.
+// This file imports the system's C library, and our functions for the differences between systems. No other file
+// imports a C library.
 
 @_exported import CPlatform
 

@@ -1,7 +1,7 @@
 import CPlatform
 import Synchronization
 
-/// Threads for work that may block.
+/// Starts threads for work that may block.
 package enum WorkThread {
     private final class Box {
         let work: @Sendable () -> Void
@@ -9,9 +9,9 @@ package enum WorkThread {
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    /// `false` when the system gives no thread.
+    /// Starts a thread. Returns `false` if the system can't provide one.
     ///
-    /// - Parameter stack: In bytes.
+    /// - Parameter stack: the size of its stack, in bytes.
     package static func start(stack: Int = 256 << 10, _ work: @escaping @Sendable () -> Void) -> Bool {
         let context = Unmanaged.passRetained(Box(work)).toOpaque()
         let failure = understudy_start_thread(stack, run, context)
@@ -19,7 +19,8 @@ package enum WorkThread {
         return failure == 0
     }
 
-    /// Runs all of them at the same time, each on a thread of its own if the system gives one, and returns when all have ended.
+    /// Runs all closures at the same time, each on its own thread if the system can provide one, and returns when all
+    /// have ended.
     package static func doAll(_ works: [@Sendable () -> Void]) {
         let left = Countdown(works.count)
         for work in works {
@@ -32,7 +33,7 @@ package enum WorkThread {
         left.wait()
     }
 
-    /// Counts down to zero.
+    /// A counter that is waited for until it is zero.
     private final class Countdown: Sendable {
         private let left: Atomic<Int>
 

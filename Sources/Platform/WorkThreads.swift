@@ -1,21 +1,24 @@
 import Dispatch
 import Synchronization
 
-/// A pool of threads for many short pieces of work that may have to wait. A thread is started when all others are busy, and stays.
+/// A pool of threads for many short pieces of work that may block. A thread is started when all others are busy, and is
+/// kept.
 ///
-/// Dispatch's concurrent queues are no such pool: where threads wait, they go on with as many as there are cores, for a second.
+/// Dispatch's concurrent queues don't serve for this: if their threads block, they run only as many as there are cores,
+/// for a second.
 package final class WorkThreads: Sendable {
-    /// For work that waits for stores: whole requests, which go deep.
+    /// The threads for whole requests that wait for stores.
     package static let shared = WorkThreads(limit: 64)
-    /// For requests that wait for a file on this machine. More threads would wait for one another: most requests are for one world.
+    /// The threads for requests that wait for a file on this machine. More threads would only wait for each other,
+    /// because most requests are for the same world.
     package static let local = WorkThreads(limit: 4)
 
     private struct State {
         var works: [@Sendable () -> Void] = []
-        /// The first of `works` that hasn't been begun.
+        /// The index in `works` of the first piece that hasn't been started.
         var first = 0
         var threads = 0
-        /// Threads that have nothing to do, or have just been told that there is something.
+        /// The number of threads that have no work, or have just been woken for some.
         var idle = 0
 
         var count: Int { works.count - first }
@@ -24,7 +27,7 @@ package final class WorkThreads: Sendable {
             guard first < works.count else { return nil }
             let work = works[first]
             first += 1
-            // The place of what was begun is given back now and then.
+            // The space of started work is freed now and then.
             if first > 64, first * 2 > works.count {
                 works.removeFirst(first)
                 first = 0
@@ -39,7 +42,7 @@ package final class WorkThreads: Sendable {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Runs `work` on one of the threads; what came first is begun first. Where the system gives no thread at all, it runs here.
+    /// Runs `work` on one of the threads, in order of arrival. If the system can't provide any thread, it runs here.
     package func run(_ work: @escaping @Sendable () -> Void) {
         let needsThread = state.withLock { state in
             state.works.append(work)

@@ -1,12 +1,12 @@
 extension String {
-    /// How many bytes a text may have without being looked at for marks.
+    /// The most bytes of a text that isn't searched for marks.
     package static let shortLength = 256
 
-    /// Whether marks that combine with what stands before them follow each other without end. Swift compares and hashes texts
-    /// by their canonical form, whose cost grows with the square of such a run; 30 is what Unicode expects at most
+    /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical
+    /// form, which takes quadratic time for such a run. Unicode expects 30 marks at most
     /// (<https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format>).
     ///
-    /// Short texts are cheap whatever they hold.
+    /// Short texts are never slow.
     package var hasEndlessMarks: Bool {
         guard utf8.count > String.shortLength, !isASCII else { return false }
         var run = 0
@@ -23,7 +23,7 @@ extension String {
 
     private static let markLimit = 30
 
-    /// The text without the marks of such a run that follow its first 30: for texts that must be shown whatever they hold.
+    /// The text with such runs cut to their first 30 marks, for texts that must be shown in any case.
     package var withoutEndlessMarks: String {
         guard hasEndlessMarks else { return self }
         var kept = String.UnicodeScalarView()
@@ -35,7 +35,8 @@ extension String {
         return String(kept)
     }
 
-    /// All bytes are joined before one is looked at: the processor joins many at once.
+    /// Whether all bytes are ASCII. They are combined before any is tested, because the processor combines many at
+    /// once.
     private var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }
             ?? utf8.allSatisfy { $0 < 0x80 }
@@ -43,7 +44,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// A few marks, such as U+0F73, have no combining class themselves: what they decompose into has.
+    /// Whether the scalar is a combining mark. A few marks, such as U+0F73, have no combining class themselves, but
+    /// their decomposition has.
     fileprivate var isMark: Bool {
         properties.canonicalCombiningClass != .notReordered || properties.generalCategory == .nonspacingMark
     }
