@@ -1,4 +1,4 @@
-/// CRC-32 as in IEEE 802.3, gzip and PNG.
+/// The checksum CRC-32 of IEEE 802.3, gzip and PNG.
 package enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }

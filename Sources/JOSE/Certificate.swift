@@ -3,16 +3,15 @@ import Time
 
 /// X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
-    /// A self-signed certificate for `key`: Google publishes its keys in this form, too, for clients that don't read
-    /// JWKs. It is valid between two moments. The serial number follows from `serial`, so that the same call makes the
-    /// same bytes.
+    /// Makes a self-signed certificate for `key`. Google also publishes its keys in this form, for clients that don't
+    /// read JWKs. The serial number follows from `serial`, so that the same call makes the same bytes.
     package static func selfSigned(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant
     ) throws(KeyError) -> String {
         try make(key, commonName: commonName, serial: serial, from: start, to: end, issuer: nil, extensions: [])
     }
 
-    /// A version 3 certificate, signed by `issuer` or, without one, by its own key.
+    /// Makes a version 3 certificate, signed by `issuer` or else by its own key.
     static func make(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant,
         issuer: CertificateAuthority?, extensions: [(kind: Int32, value: String)]
@@ -50,7 +49,7 @@ package enum Certificate {
         return try Key.written { PEM_write_bio_X509($0, certificate) }
     }
 
-    /// The public key of a certificate in DER. Who has signed the certificate isn't looked at.
+    /// Returns the public key of a certificate in DER. The certificate's signature isn't checked.
     package static func key(ofDER bytes: [UInt8]) throws(KeyError) -> Key {
         OpenSSL.prepare()
         let certificate = bytes.withUnsafeBufferPointer { bytes -> OpaquePointer? in

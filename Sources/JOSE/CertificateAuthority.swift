@@ -1,21 +1,20 @@
 import COpenSSL
 import Time
 
-/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. Its certificate is constrained to a few
-/// names, so that trusting it means trusting it for nothing else.
+/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. Its certificate is constrained to a
+/// few names, so that clients trust it for nothing else.
 package struct CertificateAuthority: Sendable {
     package let key: Key
-    /// PEM.
+    /// The authority's certificate, in PEM.
     package let certificate: String
 
-    /// Reads one that was made before.
+    /// Makes an authority of a certificate and a key that exist.
     package init(key: Key, certificate: String) {
         self.key = key
         self.certificate = certificate
     }
 
-    /// Makes an authority for hosts and everything below them, and for this machine's loopback addresses. Times are in
-    /// seconds since 1970.
+    /// Makes a new authority for hosts and their subdomains, and for this machine's loopback addresses.
     package init(commonName: String, hosts: [String], from start: Instant, to end: Instant) throws(KeyError) {
         key = try Key.generateP256()
         var constraints = hosts.map { "permitted;DNS:\($0)" }
@@ -37,7 +36,8 @@ package struct CertificateAuthority: Sendable {
         return [0x40] + random.bytes(15)
     }
 
-    /// A server's certificate for `hosts` and IP addresses, with its key; both in PEM, the chain after the certificate.
+    /// Issues a server's certificate for `hosts` and IP addresses, with its key. Both are PEM; the chain follows the
+    /// certificate.
     package func issue(
         hosts: [String], addresses: [String], from start: Instant, to end: Instant
     ) throws(KeyError) -> (chain: String, key: String) {
@@ -55,8 +55,8 @@ package struct CertificateAuthority: Sendable {
         return (chain: leaf + certificate, key: try own.pem())
     }
 
-    /// Throws OpenSSL's reason when a client that trusts this authority wouldn't trust the first certificate of `chain`
-    /// today: for a name outside the constraint, an authority that has expired, or another authority's signature.
+    /// Checks that a client that trusts this authority would trust the first certificate of `chain` today. Throws
+    /// OpenSSL's reason if not: a name outside the constraint, an expired authority, or another authority's signature.
     package func verify(_ chain: String) throws(KeyError) {
         guard OpenSSL.knowsDigestOfCertificates else { throw KeyError("SHA-256 is missing") }
         let root = try Certificate.read(certificate)

@@ -4,7 +4,7 @@ enum Curve: String, CaseIterable {
     case p384 = "P-384"
     case p521 = "P-521"
 
-    /// `group` is OpenSSL's name.
+    /// Finds a curve by its name in OpenSSL.
     init?(group: String) {
         guard let curve = Curve.allCases.first(where: { $0.group == group }) else { return nil }
         self = curve
@@ -26,7 +26,7 @@ enum Curve: String, CaseIterable {
         }
     }
 
-    /// The bytes of a coordinate, and of each of a signature's two numbers.
+    /// The bytes of a coordinate, and of each of the two numbers in a signature.
     var width: Int {
         switch self {
         case .p256: 32

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// An ECDSA signature in its two spellings: JOSE's r‖s, each of `width` bytes, which are P-256's 32 unless others are given, and
-/// ASN.1 DER.
+/// Converts an ECDSA signature between its two encodings: JOSE's r‖s, each of `width` bytes (32 for P-256), and ASN.1
+/// DER.
 package enum ECDSASignature {
     package static func raw(fromDER der: [UInt8], width: Int = 32) -> [UInt8]? {
         guard der.first == 0x30, der.count <= 2 * width + 16 else { return nil }

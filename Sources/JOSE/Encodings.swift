@@ -1,4 +1,4 @@
-/// Base64url without padding (RFC 4648 §5). Only the one spelling that JOSE allows is decoded.
+/// Base64url without padding (RFC 4648 §5). Only the canonical encoding, which JOSE demands, is decoded.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let values = Base64.reversed(alphabet)
@@ -7,13 +7,13 @@ package enum Base64URL {
         Base64.encode(bytes, alphabet: alphabet, padded: false)
     }
 
-    /// The bytes that `text` stands for; `nil` for padding, white space, a character of the other alphabet,
-    /// an impossible length or bits that are set but not used.
+    /// Decodes text. Returns `nil` for padding, whitespace, a character of the other alphabet, an impossible length, or
+    /// unused bits that are set.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         Base64.decode(text.utf8, values: values)
     }
 
-    /// The same from the bytes of a text.
+    /// Decodes the bytes of a text.
     package static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? { Base64.decode(digits, values: values) }
 }
 
@@ -26,7 +26,7 @@ package enum Base64 {
         encode(bytes, alphabet: alphabet, padded: true)
     }
 
-    /// Decodes with or without padding.
+    /// Decodes text with or without padding.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         if digits.count % 4 == 0 {
@@ -49,7 +49,7 @@ package enum Base64 {
         }
     }
 
-    /// Returns how many digits there are.
+    /// Writes the digits, and returns their number.
     private static func write(
         _ bytes: UnsafeBufferPointer<UInt8>, to text: UnsafeMutableBufferPointer<UInt8>,
         _ alphabet: UnsafeBufferPointer<UInt8>, padded: Bool
@@ -88,14 +88,14 @@ package enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // A single digit has six bits, which is no byte. Unused bits must be zero: two texts must not decode to the same
-        // bytes.
+        // A single digit has only six bits, less than a byte. Unused bits must be zero, so that two texts never decode
+        // to the same bytes.
         guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
     }
 }
 
-/// Lower-case hexadecimal.
+/// Hexadecimal digits in lower case.
 package enum Hex {
     package static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
@@ -111,7 +111,7 @@ package enum Hex {
         value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 
-    /// Decodes either case; `nil` for an odd length or another character.
+    /// Decodes digits in upper or lower case. Returns `nil` for an odd length or another character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?

@@ -4,19 +4,19 @@ import JSON
 package struct JWS: Sendable {
     package let header: JSONObject
     package let claims: JSONObject
-    /// The bytes that the signature covers.
+    /// The bytes that are signed.
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
-    /// How long a token may be: 16 KiB, several times the length of any provider's.
+    /// The most bytes of a token: 16 KiB, several times the length of any provider's.
     package static let maximumLength = 16_384
 
-    /// Why a text isn't a JWS, for a diagnosis.
+    /// The reason why a text isn't a JWS, for a diagnosis.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
         package let description: String
     }
 
-    /// Splits and decodes in one pass over the text.
+    /// Splits and decodes a text in one pass.
     package init(parsing text: String) throws(Malformed) {
         guard text.utf8.count <= JWS.maximumLength else {
             throw Malformed(description: "it is \(text.utf8.count) bytes long; \(JWS.maximumLength) are read at most")
@@ -28,7 +28,8 @@ package struct JWS: Sendable {
                 description: "it has \(parts.count) dot-separated part\(parts.count == 1 ? "" : "s"), not 3")
         }
         header = try JWS.decodeObject(parts[0], name: "header")
-        // RFC 7515 section 4.1.11: who doesn't know an extension that is critical must refuse, and we know none.
+        // RFC 7515 section 4.1.11: a token with a critical extension that the reader doesn't know must be refused. We
+        // know none.
         guard header["crit"] == nil else {
             throw Malformed(description: "its header has crit, and no extension is known here: leave crit out")
         }
@@ -72,7 +73,7 @@ package struct JWS: Sendable {
         return String(decoding: input, as: UTF8.self)
     }
 
-    /// `claims` with an empty signature: it ends with the second dot.
+    /// Returns a token with an empty signature: it ends with the second dot.
     package static func unsigned(header: JSONObject, claims: JSONObject) -> String {
         String(decoding: signingInput(header, claims), as: UTF8.self) + "."
     }

@@ -15,7 +15,7 @@ extension Key {
         try generated(understudy_generate_ed25519(), "Ed25519")
     }
 
-    /// A new key that signs with `algorithm`. For HS256 it is a secret of 32 bytes.
+    /// Makes a new key for `algorithm`. For HS256, it is a secret of 32 bytes.
     package static func generate(for algorithm: Algorithm) throws(KeyError) -> Key {
         switch algorithm {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: return try generateRSA()
@@ -37,7 +37,7 @@ extension Key {
         return try Key(owning: pointer, isPrivate: true)
     }
 
-    /// A secret for HS256, such as a client's for `client_secret_jwt`, whose UTF-8 is the key:
+    /// Makes an HS256 key of a secret, such as a client secret for `client_secret_jwt`, whose UTF-8 is the key:
     /// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
     package convenience init(secret: [UInt8]) throws(KeyError) {
         OpenSSL.prepare()

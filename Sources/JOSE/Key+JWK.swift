@@ -2,8 +2,8 @@ import JSON
 import COpenSSL
 
 extension Key {
-    /// A JSON Web Key (RFC 7517) of the public half, members in the order in which Apple writes them. Of a secret it has
-    /// nothing but its name.
+    /// Returns a JSON Web Key (RFC 7517) of the public half, with its members in Apple's order. For a secret, it has no
+    /// key material.
     package func jwk(keyID: String, algorithm: Algorithm) -> JSONValue {
         var members = publicMembers
         members.insert(
@@ -12,8 +12,9 @@ extension Key {
         return .object(JSONObject(members))
     }
 
-    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or `OKP` (`crv` `Ed25519`, `x`;
-    /// RFC 8037). A modulus has 2,048 to 8,192 bits and an exponent 64 at most, so that no key makes a verification expensive.
+    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or
+    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). A modulus must have 2,048 to 8,192 bits and an exponent 64 at most, so
+    /// that verification never becomes expensive.
     package convenience init(jwk: JSONValue) throws(KeyError) {
         func member(_ name: String) throws(KeyError) -> [UInt8] {
             guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024
@@ -26,7 +27,7 @@ extension Key {
         case "RSA":
             let modulus = try member("n")
             let exponent = try member("e")
-            // RFC 7518 section 3.3 demands 2,048 bits or more. OpenSSL would accept a modulus of 0.
+            // RFC 7518 section 3.3 requires 2,048 bits or more. OpenSSL would accept a modulus of 0.
             guard let first = modulus.firstIndex(where: { $0 != 0 }), modulus.count - first >= 256,
                 let firstOfExponent = exponent.firstIndex(where: { $0 != 0 }), exponent.count - firstOfExponent <= 8
             else {

@@ -2,7 +2,7 @@ import COpenSSL
 import JSON
 import Synchronization
 
-/// Why a key can't be used, or a signature can't be made.
+/// The reason why a key can't be used, or a signature can't be made.
 package struct KeyError: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -12,7 +12,8 @@ package struct KeyError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// A key of RSA, of an elliptic curve or of Ed25519, private or public, or a secret for HMAC. It owns one `EVP_PKEY`, which many threads may read at once.
+/// A private or public key of RSA, an elliptic curve or Ed25519, or a secret for HMAC. It owns an `EVP_PKEY`, which
+/// many threads may read at once.
 package final class Key: @unchecked Sendable {
     package enum Kind: Equatable, Sendable {
         case rsa(bits: Int)
@@ -27,9 +28,9 @@ package final class Key: @unchecked Sendable {
     let pointer: OpaquePointer
     package let kind: Kind
     package let isPrivate: Bool
-    /// The public half as JWK members without `kid`, `use` and `alg`; empty for a secret.
+    /// The public half as members of a JWK, without `kid`, `use` and `alg`; empty for a secret.
     package let publicMembers: [(String, JSONValue)]
-    /// What signs RS256, made for the first signature.
+    /// The signer for RS256, which is made for the first signature.
     private let unblinded = AtomicLazyReference<UnblindedRSA>()
 
     init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {
@@ -68,15 +69,15 @@ package final class Key: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// `nil` for a key that isn't a private RSA key.
+    /// The signer for RS256; `nil` if this isn't a private RSA key.
     var unblindedRSA: UnblindedRSA? { unblinded.load() ?? UnblindedRSA(self).map { unblinded.storeIfNil($0) } }
 
-    /// Reads one PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
+    /// Reads a PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
     package convenience init(pem: [UInt8]) throws(KeyError) {
         try self.init(pem: pem, reader: try KeyReader())
     }
 
-    /// The same with a reader that has read keys before, which is much quicker.
+    /// Reads a PEM block with a reader that can be used again, which is much faster.
     package convenience init(pem: [UInt8], reader: KeyReader) throws(KeyError) {
         let text = String(decoding: pem, as: UTF8.self)
         let isPrivate = text.contains("-----BEGIN PRIVATE KEY-----")
@@ -98,14 +99,14 @@ package final class Key: @unchecked Sendable {
     /// Whether both are halves of one pair, or the same key.
     package func hasSamePublicHalf(as other: Key) -> Bool { EVP_PKEY_eq(pointer, other.pointer) == 1 }
 
-    /// PEM: PKCS#8 for a private key, SPKI for a public one.
+    /// Returns PEM: PKCS#8 for a private key, SPKI for a public one.
     package func pem() throws(KeyError) -> String {
         try Key.written {
             isPrivate ? PEM_write_bio_PrivateKey($0, pointer, nil, nil, 0, nil, nil) : PEM_write_bio_PUBKEY($0, pointer)
         }
     }
 
-    /// PEM of the public half (SPKI).
+    /// Returns the public half in PEM (SPKI).
     package func publicPEM() throws(KeyError) -> String { try Key.written { PEM_write_bio_PUBKEY($0, pointer) } }
 
     static func written(_ write: (OpaquePointer) -> Int32) throws(KeyError) -> String {
@@ -128,7 +129,7 @@ package final class Key: @unchecked Sendable {
         return bytes
     }
 
-    /// The 32 bytes of an Ed25519 public key.
+    /// Returns the 32 bytes of an Ed25519 public key.
     private static func rawPublic(_ pointer: OpaquePointer) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 32)
         var length = bytes.count

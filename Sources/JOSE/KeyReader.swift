@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// OpenSSL's decoder for PEM keys. Making one costs more than reading a key, so one decoder reads many keys, by one
-/// thread at a time.
+/// OpenSSL's decoder for PEM keys. Making a decoder costs more than reading a key, so one decoder reads many keys. Only
+/// one thread may use it at a time.
 package final class KeyReader {
     private let context: OpaquePointer
-    /// Where the decoder puts the key.
+    /// The memory to which the decoder writes the key.
     private let target: UnsafeMutablePointer<OpaquePointer?>
 
     package init() throws(KeyError) {
@@ -16,7 +16,7 @@ package final class KeyReader {
             throw KeyError("out of memory")
         }
         self.context = context
-        // An empty pass phrase, so that OpenSSL never asks for one on the terminal.
+        // An empty pass phrase prevents OpenSSL from asking for one on the terminal.
         OSSL_DECODER_CTX_set_passphrase(context, [0], 0)
     }
 
@@ -25,7 +25,7 @@ package final class KeyReader {
         target.deallocate()
     }
 
-    /// The key in `pem`, to be owned by the caller; `nil` when there is none.
+    /// Reads the key in `pem`, which the caller then owns; `nil` if there is none.
     func read(_ pem: [UInt8]) -> OpaquePointer? {
         target.pointee = nil
         let isRead = pem.withUnsafeBufferPointer { bytes in

@@ -1,29 +1,29 @@
 import JSON
 
-/// Somebody's JSON Web Key Set (RFC 7517 §5), read: a client's registered keys, or a provider's published ones.
+/// A JSON Web Key Set (RFC 7517 §5): a client's registered keys, or a provider's published ones.
 package struct KeySet: Sendable {
     private struct Member: Sendable {
         let id: String?
-        /// What the key is meant for, if the set says so.
+        /// The algorithm for which the key is meant, if the set says so.
         let algorithm: String?
         let key: Key
     }
 
-    /// Why a token's signature isn't one of this set's keys'.
+    /// The reason why a token isn't signed by a key of this set.
     package enum Fault: Sendable, Equatable {
-        /// The token's `alg` is missing, unknown or not among those that are taken.
+        /// The token's `alg` is missing, unknown or not allowed.
         case algorithm
-        /// No key has the token's `kid`; without a `kid`, none is of the algorithm's kind.
+        /// No key has the token's `kid`; or, without a `kid`, no key suits the algorithm.
         case unknownKey
         case signature(Verdict)
     }
 
-    /// As many keys are read; sets in use have a few.
+    /// The most keys that are read; real sets have a few.
     package static let limit = 32
 
     private let members: [Member]
 
-    /// Reads the first 32 elements of `keys`, and leaves out those that can't be used, as RFC 7517 asks of readers.
+    /// Reads the first 32 elements of `keys`. Keys that can't be used are skipped, as RFC 7517 asks.
     package init(_ jwks: JSONValue) {
         members = (jwks["keys"]?.array ?? []).prefix(KeySet.limit).compactMap { jwk in
             guard let key = try? Key(jwk: jwk), jwk["use"]?.string != "enc" else { return nil }
@@ -33,8 +33,8 @@ package struct KeySet: Sendable {
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// What is wrong with the signature of `token`; `nil` when it is by a key of this set, with one of `algorithms`. Without
-    /// a `kid` every key of the algorithm's kind is tried.
+    /// Returns the error in the signature of `token`, or `nil` if a key of this set made it with one of `algorithms`.
+    /// Without a `kid`, every key that suits the algorithm is tried.
     package func fault(of token: JWS, allowing algorithms: [Algorithm]) -> Fault? {
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }), algorithms.contains(algorithm)
         else { return .algorithm }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The functions with which services hash the passwords of their users, where OpenSSL has them.
+/// The password hash functions that services use and OpenSSL offers.
 package enum PasswordHashing {
     package enum Function: String, Codable, Sendable {
         case md5 = "MD5"
@@ -37,13 +37,13 @@ package enum PasswordHashing {
     package static func hmac(_ function: Function, key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: function.size)
         var length = UInt32(function.size)
-        // OpenSSL takes no pointer to nothing for a key.
+        // OpenSSL doesn't accept a null pointer as a key.
         let bytes = key.isEmpty ? [0] : key
         _ = HMAC(function.digest, bytes, Int32(clamping: key.count), message, message.count, &output, &length)
         return output
     }
 
-    /// PBKDF2 (RFC 8018 §5.2). `nil` when the numbers can't be meant.
+    /// Computes PBKDF2 (RFC 8018 §5.2). Returns `nil` if the parameters make no sense.
     package static func pbkdf2(
         _ function: Function, _ password: [UInt8], salt: [UInt8], rounds: Int, length: Int
     ) -> [UInt8]? {
@@ -56,12 +56,12 @@ package enum PasswordHashing {
         return done == 1 ? output : nil
     }
 
-    /// scrypt (RFC 7914). `nil` when the numbers can't be meant, or it would take more than 64 megabytes.
+    /// Computes scrypt (RFC 7914). Returns `nil` if the parameters make no sense, or would need more than 64 megabytes.
     package static func scrypt(
         _ password: [UInt8], salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, length: Int
     ) -> [UInt8]? {
         guard cost > 0, blockSize > 0, parallelization > 0, (1...longest).contains(length) else { return nil }
-        // What it costs grows with the product of these.
+        // The cost grows with the product of these.
         guard cost <= 1 << 20, blockSize <= 1 << 10, parallelization <= 1 << 10,
             cost * blockSize * parallelization <= 1 << 19
         else { return nil }
@@ -74,7 +74,7 @@ package enum PasswordHashing {
         return done == 1 ? output : nil
     }
 
-    /// AES-256 in counter mode from a counter of zero.
+    /// Encrypts with AES-256 in counter mode, with a counter that begins at zero.
     package static func aes256CTR(key: [UInt8], _ message: [UInt8]) -> [UInt8]? {
         guard key.count == 32, message.count <= longest else { return nil }
         OpenSSL.prepare()
@@ -89,6 +89,6 @@ package enum PasswordHashing {
         return Array(output.prefix(Int(length)))
     }
 
-    /// More bytes than any hash has.
+    /// The most bytes of a hash; real ones are shorter.
     private static let longest = 4_096
 }

@@ -1,18 +1,18 @@
 import COpenSSL
 
-/// Random bytes, from the system or from a seed. With a seed, two runs get the same bytes.
+/// Random bytes, from the system or from a seed. With the same seed, two runs get the same bytes.
 package enum Randomness: Codable, Sendable {
     case system(SystemGenerator)
     case seeded(SeededGenerator)
 
-    /// `seed` `nil` means the system's generator.
+    /// Makes a generator; without a seed, it is the system's.
     package init(seed: String?) {
         self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system(SystemGenerator())
     }
 
     package var isSystem: Bool { if case .system = self { true } else { false } }
 
-    /// Whether anything has been drawn.
+    /// Whether any bytes have been drawn.
     package var isUsed: Bool {
         switch self {
         case .system(let generator): generator.isUsed
@@ -33,7 +33,7 @@ package enum Randomness: Codable, Sendable {
         }
     }
 
-    /// A text of `count` characters drawn evenly from `alphabet` (at most 256 of them).
+    /// Returns a text of `count` characters, drawn evenly from `alphabet` (at most 256 of them).
     package mutating func text(_ count: Int, from alphabet: [UInt8]) -> String {
         let limit = 256 - 256 % alphabet.count
         var characters: [UInt8] = []
@@ -49,16 +49,17 @@ package enum Randomness: Codable, Sendable {
 
 /// OpenSSL's generator. Many bytes are drawn at once, because each call is expensive. No byte is used twice.
 package struct SystemGenerator: Codable, Sendable {
-    /// The pool isn't written down: whoever reads it back would draw the same bytes once more.
+    /// The pool isn't encoded: a decoded copy would draw the same bytes again.
     private enum CodingKeys: CodingKey {
         case isUsed
     }
 
-    /// With its header, the array takes less than 1,024 bytes: glibc joins all small pieces of free memory before it gives out more.
+    /// The pool's size. With its header, the array has less than 1,024 bytes: for larger ones, glibc first merges all
+    /// small pieces of free memory.
     private static let poolSize = 960
-    /// It isn't changed, so that copies of this value share it.
+    /// The pool. It isn't modified, so that copies of this value share it.
     private var pool: [UInt8] = []
-    /// How many bytes of the pool have been handed out.
+    /// The number of the pool's bytes that have been used.
     private var drawn = 0
     private(set) var isUsed = false
 
@@ -77,7 +78,7 @@ package struct SystemGenerator: Codable, Sendable {
     }
 }
 
-/// SHA-256 in counter mode over a seed. It is reproducible, and not for secrets.
+/// SHA-256 in counter mode over a seed. It is reproducible, and so not for secrets.
 package struct SeededGenerator: Codable, Sendable {
     private let seed: [UInt8]
     private var counter: UInt64 = 0

@@ -1,7 +1,6 @@
 import COpenSSL
 
-/// The signature algorithms that are made and checked here (RFC 7518 §3, RFC 8037 §3.1), in the order in which JOSE's
-/// registry has them.
+/// The signature algorithms that we make and check (RFC 7518 §3, RFC 8037 §3.1), in the order of JOSE's registry.
 package enum Algorithm: String, Sendable, CaseIterable {
     /// HMAC with SHA-256, by a secret that both sides know.
     case hs256 = "HS256"
@@ -14,10 +13,10 @@ package enum Algorithm: String, Sendable, CaseIterable {
     case ps256 = "PS256"
     case ps384 = "PS384"
     case ps512 = "PS512"
-    /// With Ed25519; the name allows Ed448, too (RFC 8037 §3.1), which isn't used here.
+    /// Ed25519. The name would also allow Ed448 (RFC 8037 §3.1), which isn't used here.
     case edDSA = "EdDSA"
 
-    /// The hash in the algorithm's name. EdDSA's name has none, and Ed25519 hashes by itself, with SHA-512.
+    /// The hash in the algorithm's name. EdDSA has none: Ed25519 hashes by itself, with SHA-512.
     fileprivate enum Hash {
         case sha256
         case sha384
@@ -60,8 +59,9 @@ package enum Algorithm: String, Sendable, CaseIterable {
 
     fileprivate var isPSS: Bool { [.ps256, .ps384, .ps512].contains(self) }
 
-    /// The left half of the hash of `text`, base64url: OpenID Connect's `at_hash` and `c_hash` in a token that is signed with
-    /// this algorithm. The hash is the one in the algorithm's name, and SHA-512 for EdDSA, as clients take it.
+    /// Returns the left half of the hash of `text`, base64url: OpenID Connect's `at_hash` and `c_hash` in a token
+    /// signed with this algorithm. The hash is the one in the algorithm's name, and SHA-512 for EdDSA, as clients
+    /// expect.
     /// <https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken>, <https://github.com/panva/oidc-token-hash>
     package func leftHalf(of text: String) -> String {
         let digest =
@@ -78,9 +78,9 @@ package enum Algorithm: String, Sendable, CaseIterable {
 package enum Verdict: Equatable, Sendable {
     case valid
     case invalid
-    /// An ECDSA signature in ASN.1 DER, as many libraries make it by default; JOSE wants the bytes r‖s.
+    /// The signature is ECDSA in ASN.1 DER, as many libraries make it by default. JOSE requires the bytes r‖s.
     case derEncoded
-    /// The length isn't the one of this algorithm and key.
+    /// The length doesn't fit this algorithm and key.
     case wrongLength(found: Int, expected: Int)
     case wrongKeyType
 }
@@ -96,8 +96,8 @@ extension Key {
         }
     }
 
-    /// Signs with RSA (PKCS#1 v1.5, or PSS with a salt as long as the hash), ECDSA (r‖s), EdDSA or HMAC. PSS and ECDSA make another
-    /// signature each time.
+    /// Signs with RSA (PKCS#1 v1.5, or PSS with a salt as long as the hash), ECDSA (r‖s), EdDSA or HMAC. PSS and ECDSA
+    /// make a different signature each time.
     package func sign(_ message: [UInt8], with algorithm: Algorithm) throws(KeyError) -> [UInt8] {
         guard isPrivate, suits(algorithm) else { throw KeyError("this key can't sign \(algorithm.rawValue)") }
         if algorithm == .rs256 {
@@ -135,7 +135,7 @@ extension Key {
             return .wrongLength(found: signature.count, expected: signatureCapacity)
         }
         if algorithm == .hs256 {
-            // Such a signature is checked by making it again.
+            // An HMAC is checked by computing it again.
             guard let own = try? sign(message, with: .hs256) else { return .invalid }
             return constantTimeEquals(own, signature) ? .valid : .invalid
         }
@@ -149,7 +149,7 @@ extension Key {
         return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1 ? .valid : .invalid
     }
 
-    /// How long a signature is at most, as OpenSSL writes it: in bytes, and for all but ECDSA exactly.
+    /// The most bytes of a signature in OpenSSL's form. For all but ECDSA, this is the exact length.
     private var signatureCapacity: Int {
         switch kind {
         case .rsa, .p256, .p384, .p521: Int(EVP_PKEY_get_size(pointer))
@@ -158,12 +158,12 @@ extension Key {
         }
     }
 
-    /// Ed25519 hashes by itself.
+    /// Returns the digest to sign with; none for Ed25519, which hashes by itself.
     private static func digest(of algorithm: Algorithm) -> OpaquePointer? {
         algorithm == .edDSA ? nil : algorithm.hash.function
     }
 
-    /// RFC 7518 section 3.5: the salt is as long as the hash.
+    /// Sets the padding of PSS. RFC 7518 section 3.5: the salt is as long as the hash.
     private static func setPadding(_ details: OpaquePointer?, for algorithm: Algorithm) -> Bool {
         guard algorithm.isPSS else { return true }
         return EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) == 1

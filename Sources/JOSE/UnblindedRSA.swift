@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// A private RSA key that signs RS256 without blinding, which takes a twentieth of the time of a signature.
+/// A private RSA key that signs RS256 without blinding, which takes a twentieth of a signature's time.
 ///
-/// Blinding hides from whoever can time many signatures what the key is: <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>.
-/// Here that protects nothing: the daemon signs whatever it is asked to, and its keys work with nothing real. Signatures are the same
-/// to the byte.
+/// Blinding protects the key from an observer who can measure the time of many signatures:
+/// <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>. Here it protects nothing: the daemon signs
+/// everything it is asked to, and its keys are for tests only. The signatures are the same, byte for byte.
 final class UnblindedRSA: @unchecked Sendable {
     private let rsa: OpaquePointer
     private let length: Int
 
-    /// `nil` when OpenSSL can't.
+    /// Makes a signer; `nil` if OpenSSL can't.
     init?(_ key: Key) {
         guard case .rsa(let bits) = key.kind, key.isPrivate, let rsa = understudy_unblinded_rsa(key.pointer) else {
             return nil
@@ -20,7 +20,7 @@ final class UnblindedRSA: @unchecked Sendable {
 
     deinit { understudy_rsa_free(rsa) }
 
-    /// The signature of a SHA-256 digest of 32 bytes; `nil` when it can't be made.
+    /// Returns the signature of a SHA-256 digest, or `nil` if it can't be made.
     func signature(ofSHA256 digest: [UInt8]) -> [UInt8]? {
         guard digest.count == 32 else { return nil }
         let signature = [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
