@@ -9,23 +9,24 @@
 extension Instant {
     private static let style = Date.ISO8601FormatStyle()
 
-    /// `nil` when it isn't a time in UTC from 1970 to the year 9999, on a day that there is. A fraction of the second may have up to
-    /// nine digits, as `toISOString()` of JavaScript has three; what is less than a millisecond is dropped.
+    /// Reads a time. Returns `nil` unless it is a time in UTC from 1970 to the year 9999, on a day that exists. A
+    /// second's fraction may have up to nine digits (JavaScript's `toISOString()` writes three); digits below a
+    /// millisecond are dropped.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 30, bytes.last == UInt8(ascii: "Z") else { return nil }
         let fraction = bytes[19..<(bytes.count - 1)]
         guard let milliseconds = Instant.milliseconds(ofFraction: fraction) else { return nil }
         let whole = String(decoding: bytes[..<19], as: UTF8.self) + "Z"
-        // Foundation takes the 30th of February for the 2nd of March.
+        // Foundation reads the 30th of February as the 2nd of March.
         guard let date = try? Instant.style.parse(whole), Instant.style.format(date) == whole else { return nil }
         let seconds = date.timeIntervalSince1970
-        // Beyond these bounds, a Double can't be made an Int64 safely.
+        // Beyond these bounds, a Double can't be converted to Int64 safely.
         guard seconds >= 0, seconds < 253_402_300_800 else { return nil }
         self.init(milliseconds: Int64(seconds) * 1000 + milliseconds)
     }
 
-    /// Of `.5`, 500; of nothing, 0; `nil` for what is no fraction.
+    /// Returns the milliseconds of a fraction: 500 for `.5`, 0 for an empty text, `nil` for anything else.
     private static func milliseconds(ofFraction fraction: ArraySlice<UInt8>) -> Int64? {
         guard !fraction.isEmpty else { return 0 }
         let digits = fraction.dropFirst()
@@ -35,15 +36,16 @@ extension Instant {
         return padded.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// To the second.
+    /// The time to the second, in RFC 3339.
     package var text: String { text(fraction: 0, digits: 0) }
 
-    /// A moment in microseconds since 1970, with six digits after the second.
+    /// Returns a time in microseconds since 1970 as text, with six digits after the second.
     package static func text(microseconds: Int64) -> String {
         (first + .milliseconds(microseconds / 1000)).text(fraction: max(0, microseconds) % 1_000_000, digits: 6)
     }
 
-    /// With so many digits after the second. Rows of stores are full of times: Foundation's format style takes ten times as long.
+    /// Returns the time with this number of digits after the second. Stored rows have many times, and Foundation's
+    /// format style takes ten times as long.
     fileprivate func text(fraction: Int64, digits: Int) -> String {
         let (day, second) = (seconds / 86_400, seconds % 86_400)
         let (year, month, dayOfMonth) = Instant.date(ofDay: day)
@@ -69,14 +71,14 @@ extension Instant {
         }
     }
 
-    /// The date of a day, counted from the first of January 1970, in the Gregorian calendar. Years are taken to begin in March, so that
-    /// the leap day is the last of one, and in cycles of 400 years, which have 146,097 days.
+    /// Returns the date of a day, counted from 1970-01-01, in the Gregorian calendar. The calculation lets years begin
+    /// in March, so that the leap day is the last of a year, and uses cycles of 400 years, which have 146,097 days.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let sinceYear0 = day + 719_468
         let (cycle, dayOfCycle) = (sinceYear0 / 146_097, sinceYear0 % 146_097)
         let yearOfCycle = (dayOfCycle - dayOfCycle / 1_460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365
         let dayOfYear = dayOfCycle - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
-        // From March on, five months have 153 days, again and again.
+        // From March on, each group of five months has 153 days.
         let monthFromMarch = (5 * dayOfYear + 2) / 153
         let dayOfMonth = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
@@ -84,7 +86,7 @@ extension Instant {
     }
 }
 
-/// Written in RFC 3339, with three digits after the second unless all of them are zero.
+/// Instants are encoded in RFC 3339, with three digits after the second unless all of them are zero.
 extension Instant: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -2,19 +2,19 @@ import Platform
 
 /// The machine's own clocks.
 package enum MachineClock {
-    /// What a world's clock starts from.
+    /// The machine's time, from which a world's clock starts.
     package static var now: Instant { Instant.first + .milliseconds(microseconds / 1000) }
 
-    /// Microseconds since 1970.
+    /// The microseconds since 1970.
     package static var microseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// Seconds on a clock that nobody sets.
+    /// The seconds of a clock that is never set.
     package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
 
-    /// Nanoseconds on a clock that nobody sets, and that goes on while the machine sleeps.
+    /// The nanoseconds of a clock that is never set, and that continues while the machine sleeps.
     package static var nanoseconds: Int64 {
         #if os(Linux)
             let time = read(CLOCK_BOOTTIME)

@@ -1,5 +1,5 @@
 extension TimeSpan {
-    /// How long it is, for people, in its largest unit, rounded down: `23 h`.
+    /// The length in its largest suitable unit, rounded down, for people: `23 h`.
     package var inWords: String {
         let seconds = length.seconds
         return switch seconds {

@@ -1,7 +1,7 @@
-/// The time between two instants, in whole milliseconds; less than zero for the past.
+/// The time between two instants, in whole milliseconds; negative for the past.
 ///
-/// It is never longer than ten thousand years either way, which no difference of two instants exceeds. Arithmetic stops
-/// at that bound.
+/// It is limited to ten thousand years in both directions, which no difference of two instants exceeds. Arithmetic
+/// stops at this limit.
 package struct TimeSpan: Comparable, Hashable, Sendable {
     package static let zero = TimeSpan(clamping: 0)
 
@@ -14,7 +14,7 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
         self.milliseconds = min(max(milliseconds, -TimeSpan.bound), TimeSpan.bound)
     }
 
-    /// `count` times `unit` milliseconds; `nil` when that is longer than ten thousand years.
+    /// Multiplies `count` by `unit` milliseconds; `nil` if that is longer than ten thousand years.
     private init?(_ count: Int64, of unit: Int64) {
         let (product, overflow) = count.multipliedReportingOverflow(by: unit)
         guard !overflow, (-TimeSpan.bound...TimeSpan.bound).contains(product) else { return nil }
@@ -31,13 +31,13 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
     package static func hours(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 3_600_000) }
     package static func days(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 86_400_000) }
 
-    /// Whole seconds; what is left over is dropped.
+    /// The whole seconds; the fraction is dropped.
     package var seconds: Int64 { milliseconds / 1000 }
 
-    /// As the standard library's timers take it.
+    /// The span in the standard library's type.
     package var duration: Duration { .milliseconds(milliseconds) }
 
-    /// Its length, whether it lies in the past or the future.
+    /// The absolute value.
     package var length: TimeSpan { TimeSpan(clamping: milliseconds < 0 ? -milliseconds : milliseconds) }
 
     package static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.milliseconds < right.milliseconds }
@@ -53,13 +53,13 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
     package static prefix func - (span: TimeSpan) -> TimeSpan { TimeSpan(clamping: -span.milliseconds) }
 }
 
-/// Spans as people write them: `500ms`, `2s`, `6m`, `1h`, `1d`, with a `-` for the past.
+/// Spans as text: `500ms`, `2s`, `6m`, `1h`, `1d`, with a `-` for the past.
 extension TimeSpan: CustomStringConvertible {
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// `nil` when it isn't one, or is longer than ten thousand years.
+    /// Reads a span; `nil` if the text isn't one, or is longer than ten thousand years.
     package init?(_ text: String) {
         guard let unit = TimeSpan.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)
@@ -67,7 +67,7 @@ extension TimeSpan: CustomStringConvertible {
         self.init(count, of: unit.milliseconds)
     }
 
-    /// In the largest unit that divides it.
+    /// The span in the largest unit that divides it.
     package var description: String {
         guard milliseconds != 0 else { return "0s" }
         let unit =
