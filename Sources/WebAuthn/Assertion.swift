@@ -1,13 +1,13 @@
-/// The proof of a credential, as `navigator.credentials.get` answers:
-/// <https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion>.
+/// The proof that a person has a credential: the result of `navigator.credentials.get`.
+/// <https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion>
 package struct Assertion: Sendable {
     package let signCount: UInt32
 
-    /// Verifies it.
+    /// Verifies an assertion.
     ///
     /// - Parameters:
-    ///   - challenge: the one that was given out, in base64url.
-    ///   - publicKey: the credential's, as COSE writes it.
+    ///   - challenge: the issued challenge, in base64url.
+    ///   - publicKey: the credential's public key, in COSE.
     package init(
         _ client: ClientData, authenticatorData: [UInt8], signature: [UInt8], challenge: String, publicKey: [UInt8],
         at party: RelyingParty
@@ -21,7 +21,7 @@ package struct Assertion: Sendable {
         signCount = data.signCount
     }
 
-    /// Whether the count has grown since `last`. Authenticators that don't count always say 0; another that doesn't grow is
-    /// a copy of the credential. <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
+    /// Whether the sign count has grown since `last`. An authenticator that doesn't count always sends 0. If another
+    /// one doesn't grow, the credential was copied. <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
     package func follows(_ last: UInt32) -> Bool { signCount > last || (signCount == 0 && last == 0) }
 }

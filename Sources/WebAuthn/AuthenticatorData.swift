@@ -1,9 +1,10 @@
-/// What an authenticator says of itself and of a credential: <https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data>.
+/// The authenticator's part of an answer: flags, sign count, and perhaps a new credential.
+/// <https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data>
 package struct AuthenticatorData: Sendable {
-    /// A credential that was made.
+    /// A new credential.
     struct Credential: Sendable {
         let id: [UInt8]
-        /// As COSE writes it.
+        /// The public key in COSE.
         let publicKey: [UInt8]
         let key: CredentialKey
     }
@@ -19,14 +20,14 @@ package struct AuthenticatorData: Sendable {
         static let hasExtensions = Flags(rawValue: 0x80)
     }
 
-    /// The specification's limit, in bytes.
+    /// The most bytes of a credential's ID, by the specification.
     static let longestCredentialID = 1023
 
     let bytes: [UInt8]
-    /// SHA-256 of the relying party's ID.
+    /// The SHA-256 digest of the relying party's ID.
     private let relyingPartyHash: [UInt8]
     private let flags: Flags
-    /// How often the credential has signed; 0 where the authenticator doesn't count.
+    /// The number of signatures by the credential; 0 if the authenticator doesn't count.
     package let signCount: UInt32
     let credential: Credential?
 
@@ -47,7 +48,7 @@ package struct AuthenticatorData: Sendable {
     }
 
     private static func credential(_ rest: inout ArraySlice<UInt8>) throws(WebAuthnError) -> Credential {
-        // The authenticator's model, and the length of the ID.
+        // The first bytes are the authenticator's model and the length of the ID.
         guard rest.count >= 18 else { throw WebAuthnError("authenticatorData ends before its credential does") }
         let count = rest.dropFirst(16).prefix(2).reduce(0) { $0 << 8 | Int($1) }
         rest = rest.dropFirst(18)
@@ -62,7 +63,7 @@ package struct AuthenticatorData: Sendable {
         return Credential(id: id, publicKey: Array(rest.prefix(rest.count - reader.rest.count)), key: key)
     }
 
-    /// Whether a person was there and was verified, for this relying party.
+    /// Checks that the authenticator answered this relying party, and that a person was present and verified.
     func check(for party: RelyingParty) throws(WebAuthnError) {
         guard relyingPartyHash == party.hash else {
             throw WebAuthnError("the authenticator answered another relying party than \"\(party.id)\"")

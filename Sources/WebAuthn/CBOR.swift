@@ -13,27 +13,27 @@ package indirect enum CBOR: Hashable, Sendable {
     case bool(Bool)
     case null
 
-    /// Arrays and maps within each other, CTAP2's limit.
+    /// The most levels of nested arrays and maps, which is CTAP2's limit.
     package static let maximumDepth = 4
 
-    /// Bytes of a text. Authenticators write short ones, and comparing long ones takes quadratic time where they hold many combining
-    /// marks.
+    /// The most bytes of a text. Authenticators write short ones, and comparing long ones with many combining marks
+    /// takes quadratic time.
     package static let maximumText = 1_024
 
-    /// Reads one item that is all of `bytes`.
+    /// Reads the single item that `bytes` consist of.
     package init(parsing bytes: [UInt8]) throws(WebAuthnError) {
         var reader = CBORReader(bytes[...])
         self = try reader.item()
         guard reader.rest.isEmpty else { throw WebAuthnError("CBOR has \(reader.rest.count) bytes behind its item") }
     }
 
-    /// A map's value for a whole number.
+    /// Returns a map's value for a whole number.
     package subscript(key: Int64) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.integer(key)]
     }
 
-    /// A map's value for a text.
+    /// Returns a map's value for a text.
     package subscript(key: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.text(key)]
@@ -62,9 +62,9 @@ package indirect enum CBOR: Hashable, Sendable {
     package var isEmptyMap: Bool { self == .map([:]) }
 }
 
-/// Reads items one after another. What is read takes memory in proportion to its bytes, whatever lengths it claims.
+/// Reads items one after another. Its memory is proportional to the bytes read, even if an item claims a larger length.
 package struct CBORReader {
-    /// What hasn't been read yet.
+    /// The bytes that haven't been read yet.
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
@@ -104,7 +104,7 @@ package struct CBORReader {
         }
     }
 
-    /// The number behind the kind: a value, or a length.
+    /// Reads the number after the kind: a value, or a length.
     private mutating func argument(_ detail: UInt8) throws(WebAuthnError) -> UInt64 {
         switch detail {
         case ..<24: return UInt64(detail)
@@ -118,7 +118,7 @@ package struct CBORReader {
         return value
     }
 
-    /// A count of things of which each takes `size` bytes at least.
+    /// Checks a count of items that have at least `size` bytes each.
     private func count(_ argument: UInt64, of size: Int) throws(WebAuthnError) -> Int {
         guard let count = Int(exactly: argument), count <= rest.count / size else {
             throw WebAuthnError("CBOR ends before its item does")

@@ -1,7 +1,8 @@
 import JOSE
 import JSON
 
-/// What the browser or the system says of a ceremony: <https://www.w3.org/TR/webauthn-3/#dictionary-client-data>.
+/// The browser's or the system's part of an answer: kind of ceremony, challenge, origin.
+/// <https://www.w3.org/TR/webauthn-3/#dictionary-client-data>
 package struct ClientData: Sendable {
     enum Ceremony: String, Sendable {
         case create = "webauthn.create"
@@ -10,7 +11,7 @@ package struct ClientData: Sendable {
 
     let hash: [UInt8]
     private let type: String
-    /// In base64url.
+    /// The challenge, in base64url.
     package let challenge: String
     private let origin: String
 
@@ -26,7 +27,7 @@ package struct ClientData: Sendable {
         hash = Digest.sha256(bytes)
     }
 
-    /// Whether it is of this kind of ceremony, with this challenge, at a page of the relying party's.
+    /// Checks the kind of ceremony, the challenge, and that the origin is the relying party's.
     func check(_ ceremony: Ceremony, challenge: String, at party: RelyingParty) throws(WebAuthnError) {
         guard type == ceremony.rawValue else {
             throw WebAuthnError("clientDataJSON is of type \"\(type.prefix(64))\", not \"\(ceremony.rawValue)\"")

@@ -1,10 +1,10 @@
 import JOSE
 import JSON
 
-/// The public key of a credential, as COSE writes it: <https://www.rfc-editor.org/rfc/rfc9053#section-7>,
+/// The public key of a credential, in COSE: <https://www.rfc-editor.org/rfc/rfc9053#section-7>,
 /// <https://www.w3.org/TR/webauthn-3/#sctn-alg-identifier>.
 ///
-/// ES256 with P-256 and RS256 are taken, the two that every relying party is advised to offer.
+/// ES256 with P-256 and RS256 are supported, the two that every relying party is advised to offer.
 package struct CredentialKey: Sendable {
     private static let algorithms: [Int64: Algorithm] = [-7: .es256, -257: .rs256]
 
@@ -38,7 +38,7 @@ package struct CredentialKey: Sendable {
         case (.es256, 2, .integer(1)):
             return ["kty": "EC", "crv": "P-256", "x": try number(-2, width: 32), "y": try number(-3, width: 32)]
         case (.rs256, 3, .bytes(let modulus)):
-            // With an exponent of 1 every signature is right, and an even number isn't a product of odd primes.
+            // With an exponent of 1, every signature would be valid. An even modulus can't be a product of odd primes.
             guard let exponent = cose[-2]?.bytes, exponent.drop(while: { $0 == 0 }) != [1],
                 modulus.last.map({ $0 & 1 }) == 1, exponent.last.map({ $0 & 1 }) == 1
             else { throw NoNumbers() }
@@ -48,10 +48,10 @@ package struct CredentialKey: Sendable {
         }
     }
 
-    /// Whether `algorithm` is the COSE number of this key's algorithm.
+    /// Whether `number` is this key's algorithm in COSE.
     func isFor(_ number: Int64?) -> Bool { number.flatMap { CredentialKey.algorithms[$0] } == algorithm }
 
-    /// Whether it has signed `message`. ECDSA signatures are in ASN.1 here.
+    /// Whether the key has signed `message`. ECDSA signatures are in ASN.1 here.
     /// <https://www.w3.org/TR/webauthn-3/#sctn-signature-attestation-types>
     func hasSigned(_ message: [UInt8], _ signature: [UInt8]) -> Bool {
         guard algorithm == .es256 else { return key.verify(signature, of: message, with: algorithm) == .valid }

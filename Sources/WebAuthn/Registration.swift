@@ -1,16 +1,17 @@
 import JOSE
 
-/// A new credential, as `navigator.credentials.create` answers: <https://www.w3.org/TR/webauthn-3/#sctn-registering-a-new-credential>.
+/// A new credential: the result of `navigator.credentials.create`.
+/// <https://www.w3.org/TR/webauthn-3/#sctn-registering-a-new-credential>
 package struct Registration: Sendable {
     package let credentialID: [UInt8]
-    /// As COSE writes it.
+    /// The public key in COSE.
     package let publicKey: [UInt8]
     package let signCount: UInt32
 
-    /// Verifies it. Attestation of the formats `none` and `packed` is taken; in the latter the signature is verified, but
-    /// nobody is asked who vouches for the certificate.
+    /// Verifies a registration. The attestation formats `none` and `packed` are accepted. The signature of the latter
+    /// is verified, but not the issuer of its certificate.
     ///
-    /// - Parameter challenge: the one that was given out, in base64url.
+    /// - Parameter challenge: the issued challenge, in base64url.
     package init(
         _ client: ClientData, attestationObject: [UInt8], challenge: String, at party: RelyingParty
     ) throws(WebAuthnError) {
@@ -33,8 +34,8 @@ package struct Registration: Sendable {
         signCount = data.signCount
     }
 
-    /// <https://www.w3.org/TR/webauthn-3/#sctn-packed-attestation>: signed by the credential itself, or by the key of a
-    /// certificate.
+    /// Checks a `packed` attestation, signed by the credential itself or by the key of a certificate:
+    /// <https://www.w3.org/TR/webauthn-3/#sctn-packed-attestation>.
     private static func checkPacked(
         _ statement: CBOR, _ credential: AuthenticatorData.Credential, _ message: [UInt8]
     ) throws(WebAuthnError) {

@@ -1,4 +1,4 @@
-/// Why an authenticator's answer isn't taken, in a sentence's second half.
+/// The reason why an authenticator's answer is refused, as the second half of a sentence.
 package struct WebAuthnError: Error, CustomStringConvertible, Sendable {
     package let description: String
 
