@@ -2,11 +2,11 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Makes sockets that belong to the network in which this was made, whichever network the process enters later. A thread stays
-/// behind in it: a socket belongs to the network of the thread that made it, whoever uses it.
+/// Makes sockets in the network that the process was in at the beginning, even after it has entered another. A thread
+/// stays behind for this: a socket belongs to the network of the thread that made it.
 package final class NetworkSockets: Sendable {
     private struct State {
-        /// The families of the sockets that are asked for.
+        /// The address families of the requested sockets.
         var wanted: [Int32] = []
         var made: [Int32] = []
     }
@@ -14,10 +14,10 @@ package final class NetworkSockets: Sendable {
     private let state = Mutex(State())
     private let asked = DispatchSemaphore(value: 0)
     private let done = DispatchSemaphore(value: 0)
-    /// One asks at a time, so that everyone gets the socket that it has asked for.
+    /// Lets one caller ask at a time, so that each gets its own socket.
     private let turn = Mutex(())
 
-    /// `nil` when the system gives no thread.
+    /// Starts the thread; `nil` if the system can't provide one.
     package init?() {
         let isStarted = WorkThread.start { [self] in
             while true {
@@ -31,7 +31,7 @@ package final class NetworkSockets: Sendable {
         guard isStarted else { return nil }
     }
 
-    /// A TCP socket of a family; -1 when there can be none.
+    /// Returns a TCP socket of an address family, or -1 if there can be none.
     private func make(_ family: Int32) -> Int32 {
         turn.withLock { _ in
             state.withLock { $0.wanted.append(family) }
@@ -41,7 +41,7 @@ package final class NetworkSockets: Sendable {
         }
     }
 
-    /// Connects to a port of that network's loopback: `127.0.0.1`, else `::1`.
+    /// Connects to a port of that network's loopback: `127.0.0.1`, or else `::1`.
     func connect(toLoopback port: UInt16) throws(Refusal) -> Int32 {
         try Connector.connect(loopbackOr: "127.0.0.1", port) { family, _, _ in make(family) }
     }

@@ -1,8 +1,8 @@
 import Platform
 
-/// Carries bytes between two sockets.
+/// Copies bytes between two sockets.
 enum Pipe {
-    /// What has arrived: empty when the other side has ended, `nil` when the connection broke.
+    /// Reads the received bytes. Returns none if the other side has ended, and `nil` if the connection broke.
     static func read(from descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -23,13 +23,13 @@ enum Pipe {
         return true
     }
 
-    /// Seconds after which writing to a peer that doesn't read fails.
+    /// Sets the seconds after which writing to a peer that doesn't read fails.
     static func limitWrites(of descriptors: [Int32], seconds: Int) {
         for descriptor in descriptors { understudy_limit(descriptor, SO_SNDTIMEO, seconds, 0) }
     }
 
-    /// Carries bytes in both directions until both sides have ended, one of them breaks, nothing has moved for `idleSeconds`, or
-    /// the proxy stops. A side that doesn't read holds up its own direction only.
+    /// Copies bytes in both directions until both sides have ended, one of them breaks, nothing has moved for
+    /// `idleSeconds`, or the proxy stops. A side that doesn't read only blocks its own direction.
     static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
         for end in [left, right] {
             guard fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) >= 0 else { return }
@@ -53,7 +53,7 @@ enum Pipe {
     }
 }
 
-/// What goes from one socket to another; neither is waited for.
+/// One direction of a pipe. It never blocks.
 private struct OneWay {
     enum Outcome {
         case nothing
@@ -63,7 +63,7 @@ private struct OneWay {
 
     let from: Int32
     let to: Int32
-    /// What has been read, and not been written yet.
+    /// The bytes that have been read and not yet written.
     private var rest: ArraySlice<UInt8> = []
     private var hasEnded = false
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -75,7 +75,7 @@ private struct OneWay {
 
     var isOver: Bool { hasEnded && rest.isEmpty }
 
-    /// What is to be waited for at a socket. Nothing is read before what was read is written.
+    /// Returns the poll events to wait for at a socket. Nothing is read until everything read before has been written.
     func events(at end: Int32) -> Int16 {
         if end == from, rest.isEmpty, !hasEnded { return Int16(POLLIN) }
         return end == to && !rest.isEmpty ? Int16(POLLOUT) : 0
@@ -98,7 +98,7 @@ private struct OneWay {
             rest = rest.dropFirst(count)
             outcome = .something
         }
-        // So that the buffer, of which it is a part, isn't copied when it is filled again.
+        // Released, so that the buffer isn't copied when it is filled again: this is a slice of it.
         rest = []
         return outcome
     }
@@ -108,10 +108,10 @@ private struct OneWay {
 
 /// Connects to a host, by name or address.
 enum Connector {
-    /// Milliseconds after which a host that doesn't answer is given up.
+    /// The milliseconds in which a host must answer.
     private static let patience: Int32 = 10_000
 
-    /// Connects to the daemon, which listens on both loopback addresses, or on the one that the machine has.
+    /// Connects to the daemon on this machine, at either loopback address.
     static func connect(
         loopbackOr host: String, _ port: UInt16, by socket: SocketMaker = understudy_socket
     ) throws(Refusal) -> Int32 {
@@ -121,7 +121,7 @@ enum Connector {
         }
     }
 
-    /// Makes a socket of a family, a type and a protocol; -1 when there can be none.
+    /// Makes a socket of an address family, a type and a protocol; -1 if there can be none.
     typealias SocketMaker = (Int32, Int32, Int32) -> Int32
 
     static func connect(

@@ -2,11 +2,12 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Carries TCP connections from ports of this network's loopback to the same ports of another network's.
+/// Forwards TCP connections from ports of this network's loopback to the same ports of another network's.
 package final class PortForwarder: Sendable {
-    /// How many connections there may be at once, to all ports together.
+    /// The most connections at once, of all ports together.
     package static let limit = 256
-    /// Seconds after which a connection that carries nothing is closed: a pool may keep one for as long as a test runs.
+    /// The seconds after which an idle connection is closed. It is long, because a connection pool may keep one for a
+    /// whole test run.
     private static let idleLimit = 86_400
 
     private let outside: NetworkSockets
@@ -14,7 +15,7 @@ package final class PortForwarder: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let count = Atomic<Int>(0)
 
-    /// Listens on `127.0.0.1` and `::1`. `log` takes lines about connections that couldn't be carried.
+    /// Listens on `127.0.0.1` and `::1`. `log` receives lines about connections that couldn't be forwarded.
     package init(
         ports: [UInt16], to outside: NetworkSockets, log: @escaping @Sendable (String) -> Void
     ) throws(ListenError) {
@@ -64,7 +65,7 @@ package final class PortForwarder: Sendable {
         let upstream: Int32
         do throws(Refusal) { upstream = try outside.connect(toLoopback: port) } catch {
             log("the shared port \(port) of this machine's loopback: \(error.advice)")
-            // The client gets a reset in place of an end, as nearly as it would have been refused.
+            // A reset, instead of an end, is the nearest thing to a refused connection.
             var abort = linger(l_onoff: 1, l_linger: 0)
             setsockopt(client, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
             return

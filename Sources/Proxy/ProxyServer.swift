@@ -2,49 +2,49 @@ import Platform
 import HTTPServer
 import Synchronization
 
-/// The world that a client names as its user at the proxy.
+/// The world that a client names as its user name at the proxy.
 package enum ProxyWorld: Sendable, Equatable {
-    /// None: the daemon's own rules apply.
+    /// No name: the daemon's own rules apply.
     case unnamed
     case named(String)
-    /// What is wrong with the header, and what to do.
+    /// An invalid header, with the error and the remedy.
     case refused(String)
 }
 
-/// An HTTP proxy that leads to the daemon. `CONNECT` to a host that the daemon plays leads to the daemon's HTTPS
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a request in absolute form to its HTTP. Other hosts are
-/// refused, unless they are let through.
+/// An HTTP proxy in front of the daemon. `CONNECT` to a host that the daemon plays connects to the daemon's HTTPS
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>); a request in absolute form goes to its HTTP. Other hosts
+/// are refused, unless `passesThrough` is set.
 package final class ProxyServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// 0 takes a free port.
+        /// The port; 0 chooses a free one.
         package var port: UInt16 = 0
-        /// Where the daemon listens.
+        /// The daemon's address.
         package var upstream = "127.0.0.1"
-        /// `nil` when the daemon serves HTTPS only.
+        /// The daemon's HTTP port; `nil` if it serves only HTTPS.
         package var httpPort: UInt16?
         package var tlsPort: UInt16 = 0
         /// Whether the daemon plays a host.
         package var plays: @Sendable (String) -> Bool = { _ in false }
-        /// What a `Proxy-Authorization` header asks for.
+        /// Reads a `Proxy-Authorization` header.
         package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in .refused("this proxy knows no worlds") }
-        /// Hands the daemon one end of a connection for a world, for HTTPS or for HTTP. `false` when it takes none; the
-        /// descriptor is the daemon's in either case.
+        /// Gives the daemon one end of a connection for a world, for HTTPS or HTTP. Returns `false` if it accepts none;
+        /// the descriptor is the daemon's in both cases.
         package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String) -> Bool = {
             descriptor, _, _ in
             close(descriptor)
             return false
         }
-        /// Whether other hosts are let through.
+        /// Whether connections to other hosts are allowed.
         package var passesThrough = false
-        /// How many tunnels there may be; fewer when the limit of open files is low.
+        /// The most tunnels; fewer if the limit of open files is low.
         package var tunnelLimit = 512
-        /// Seconds within which a request's header must arrive.
+        /// The seconds in which a request's header must arrive.
         package var headerSeconds = 30
-        /// Seconds after which a tunnel that carries nothing is closed.
+        /// The seconds after which an idle tunnel is closed.
         package var idleSeconds = 300
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Takes warnings for whoever runs the proxy: one line each, at most one in ten seconds.
+        /// Receives warnings for the operator, a line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -55,16 +55,16 @@ package final class ProxyServer: Sendable {
     /// Starts listening.
     package init(_ options: Options) throws(ListenError) { state = try ProxyState(options) }
 
-    /// The port that is listened on.
+    /// The port's number.
     package var port: UInt16 { state.port }
 
-    /// Stops accepting and closes every tunnel.
+    /// Accepts no more connections, and closes every tunnel.
     package func stop() { state.stop() }
 
     deinit { state.stop() }
 }
 
-/// What the proxy's threads share.
+/// The state that the proxy's threads share.
 final class ProxyState: Sendable {
     let options: ProxyServer.Options
     let isStopping = Atomic<Bool>(false)
@@ -99,14 +99,14 @@ final class ProxyState: Sendable {
 
     func stop() {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        // Each thread looks at least this often whether the proxy stops.
+        // Each thread checks more often than this whether the proxy is stopping.
         for _ in 0..<50 where count.load(ordering: .relaxed) + listening.load(ordering: .relaxed) > 0 {
             usleep(20_000)
         }
         refused.closeAll()
     }
 
-    /// How long a thread waits before it looks whether the proxy stops, in milliseconds.
+    /// The milliseconds after which a waiting thread checks whether the proxy is stopping.
     static let patience: Int32 = 100
 
     private func accept(from listener: Int32) {

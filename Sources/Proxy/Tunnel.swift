@@ -1,9 +1,9 @@
 import Platform
 import HTTPServer
 
-/// One connection to the proxy, from its first request to its end.
+/// A connection to the proxy, from its first request to its end.
 struct Tunnel {
-    /// How many bytes a request's header may have.
+    /// The most bytes of a request's header.
     private static let headerLimit = 32 << 10
     private let client: Int32
     private let state: ProxyState
@@ -36,10 +36,10 @@ struct Tunnel {
         }
     }
 
-    /// The bytes that have arrived when the header is complete; `nil` when it doesn't become complete.
+    /// Reads until the header is complete, and returns the bytes; `nil` if it doesn't become complete.
     private func readHead() -> [UInt8]? {
         var head: [UInt8] = []
-        // Counted from the beginning: a client that sends a byte now and then gets no more time.
+        // The time counts from the beginning: a client that sends a byte now and then gets no more.
         let deadline = ContinuousClock.now.advanced(by: .seconds(state.options.headerSeconds))
         while head.count < Tunnel.headerLimit, !state.isStopping.load(ordering: .relaxed) {
             guard ContinuousClock.now < deadline else {
@@ -49,7 +49,7 @@ struct Tunnel {
             var waiting = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             guard let part = Pipe.read(from: client), !part.isEmpty else { return nil }
-            // The end can only lie in bytes that haven't been searched yet.
+            // The end can only be in bytes that haven't been searched yet.
             let seen = max(0, head.count - 3)
             head += part
             if head[seen...].firstRange(of: Array("\r\n\r\n".utf8)) != nil { return head }
@@ -81,7 +81,7 @@ struct Tunnel {
         switch request.credentials.map(options.world) ?? .unnamed {
         case .unnamed: world = nil
         case .named(let name): world = name
-        // Not 407: a client that has sent a name would ask for another, or send the same again.
+        // This isn't 407: a client that has sent a name would ask for another, or send the same again.
         case .refused(let advice): throw Refusal(400, "Bad World Name", advice)
         }
         let target =
@@ -99,7 +99,8 @@ struct Tunnel {
         return try connect(to: world, isSecure: request.isTunnel)
     }
 
-    /// A connection within the process: all that comes by it is the world's, also what TLS hides from the proxy.
+    /// Connects within the process. All data on this connection is for the world, including data that TLS hides from
+    /// the proxy.
     private func connect(to world: String, isSecure: Bool) throws(Refusal) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {
@@ -117,7 +118,7 @@ struct Tunnel {
     }
 }
 
-/// Why a request to the proxy isn't carried out.
+/// The reason why a request to the proxy is refused.
 struct Refusal: Error {
     let status: Int
     let reason: String
@@ -126,7 +127,7 @@ struct Refusal: Error {
     init(_ status: Int, _ reason: String, _ advice: String) {
         self.status = status
         self.reason = reason
-        // It is sent in a header, so it is one line of ASCII.
+        // The text is sent in a header, so it must be a line of ASCII.
         self.advice = String(decoding: advice.utf8.map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
     }
 
@@ -141,13 +142,13 @@ struct Refusal: Error {
 /// The first request on a connection.
 struct ProxyRequest {
     let isTunnel: Bool
-    /// As it was written: a host, and a port if one was named.
+    /// The authority as written: a host, and perhaps a port.
     let authority: String
     let host: String
     let port: UInt16
     /// The value of `Proxy-Authorization`: <https://www.rfc-editor.org/rfc/rfc9110#section-11.7.2>.
     let credentials: String?
-    /// Where the header ends.
+    /// The position after the header.
     let end: Int
 
     init(_ head: [UInt8]) throws(Refusal) {
@@ -191,11 +192,12 @@ struct ProxyRequest {
         return nil
     }
 
-    /// The request, changed so that it is the only one on its connection: the next may be for another host, and must be looked
-    /// at, too. Its `Host` is that of its target: <https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2>.
+    /// Returns the request, changed so that it is the only one on its connection: the next could be for another host,
+    /// and must be checked too. Its `Host` is that of its target:
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2>.
     func once(_ head: [UInt8]) -> [UInt8] {
         let replaced = ["host", "connection", "proxy-connection", "keep-alive", "proxy-authorization"]
-        // The last line is the empty one. It is added again below.
+        // The last line is empty. It is added again below.
         let lines = head[..<end].split(separator: UInt8(ascii: "\n")).dropLast().filter { line in
             !replaced.contains(String(decoding: line.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased())
         }
