@@ -1,22 +1,22 @@
 import CPostgreSQL
 import Platform
 
-/// A connection to a database, in libpq's pipeline mode: several statements go at once and are answered at once.
+/// A connection to a database in libpq's pipeline mode: several statements are sent together and answered together.
 /// <https://www.postgresql.org/docs/current/libpq-pipeline-mode.html>
 ///
-/// One thread uses it at a time. Whatever it waits for ends at a deadline.
+/// Only one thread may use it at a time. Every wait ends at a deadline.
 package final class PostgreSQLConnection {
     private let libpq: UnsafePointer<understudy_libpq>
     private let pointer: OpaquePointer
     private let address: PostgreSQLAddress
     /// The names of the statements that the server has prepared.
     private var prepared: Set<String> = []
-    /// Whether it can't be used any more.
+    /// Whether the connection can't be used any more.
     package private(set) var isBroken = false
 
-    /// Connects.
+    /// Connects to a database.
     ///
-    /// libpq looks up names of hosts by itself, and that may take longer than until the deadline.
+    /// libpq looks up host names itself, which may take longer than the deadline.
     package init(
         _ address: PostgreSQLAddress, until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) {
@@ -30,7 +30,7 @@ package final class PostgreSQLConnection {
         }
         self.pointer = pointer
         try connect(until: deadline)
-        // Otherwise libpq writes them to the standard error stream.
+        // Without this, libpq writes notices to standard error.
         _ = libpq.pointee.setNoticeProcessor(pointer, { _, _ in }, nil)
         guard libpq.pointee.setnonblocking(pointer, 1) == 0, libpq.pointee.enterPipelineMode(pointer) == 1 else {
             throw PostgreSQLError(.unreachable, "\(address.title): \(message)")
@@ -51,7 +51,7 @@ package final class PostgreSQLConnection {
         }
         let names = texts.map { UnsafePointer<CChar>($0.0) } + [nil]
         let values = texts.map { UnsafePointer<CChar>($0.1) } + [nil]
-        // The first of them is a URL, which is taken apart.
+        // The first value is a URL, which libpq splits into its parts.
         return libpq.pointee.connectStartParams(names, values, 1)
     }
 
@@ -76,27 +76,27 @@ package final class PostgreSQLConnection {
         libpq.pointee.errorMessage(pointer).map { address.line(String(cString: $0)) } ?? "the connection failed"
     }
 
-    /// `false` when the time is over.
+    /// Waits for events. Returns `false` if the deadline has passed.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { return false }
             let milliseconds = left >= .seconds(86_400) ? 86_400_000 : Int32((left / .milliseconds(1)).rounded(.up))
             var entry = pollfd(fd: libpq.pointee.socket(pointer), events: events, revents: 0)
-            // When a signal ends the wait, it is tried once more.
+            // If a signal ends the wait, it is repeated.
             if poll(&entry, 1, milliseconds) > 0 { return true }
         }
     }
 
     // MARK: - Statements
 
-    /// Whether no transaction is under way.
+    /// Whether no transaction is open.
     package var isIdle: Bool { libpq.pointee.transactionStatus(pointer) == understudy_pg_idle }
 
-    /// Sends all calls at once and returns their results, in their order. Unless there are BEGIN and COMMIT among them, or a
-    /// transaction is under way, they are one transaction: all of them run or none.
+    /// Sends all calls at once and returns their results in the same order. They are one transaction, so that either
+    /// all or none take effect, unless they contain BEGIN and COMMIT or a transaction is already open.
     ///
-    /// - Throws: Why one of them was refused; then those after it haven't run.
+    /// - Throws: The error of the first refused statement. The statements after it haven't run.
     @discardableResult
     package func run(
         _ calls: [PostgreSQLCall], until deadline: ContinuousClock.Instant
@@ -119,7 +119,7 @@ package final class PostgreSQLConnection {
         return try results(expected, until: deadline)
     }
 
-    /// Whether the server hasn't ended the connection, as far as is known here. What it says by itself is taken in.
+    /// Whether the connection is still open, as far as is known here. Pending notices of the server are read.
     private var isOpen: Bool {
         for _ in 0..<2 {
             var entry = pollfd(fd: libpq.pointee.socket(pointer), events: Int16(POLLIN), revents: 0)
@@ -145,7 +145,7 @@ package final class PostgreSQLConnection {
 
     private func send(_ call: PostgreSQLCall) throws(PostgreSQLError) {
         let count = Int32(call.values.count)
-        // All values lie in one array, of which libpq is told where each begins. It copies them.
+        // All values are in one array, and libpq gets the position of each. It copies them.
         var bytes: [UInt8] = []
         var places: [(start: Int, length: Int)?] = []
         for value in call.values {
@@ -159,7 +159,7 @@ package final class PostgreSQLConnection {
             }
             places.append((start: start, length: bytes.count - start))
         }
-        // An empty array has no address, and a value without one is NULL.
+        // An empty array has no address, and libpq treats a value without an address as NULL.
         bytes.append(0)
         let result = bytes.withUnsafeBytes { bytes in
             let base = bytes.bindMemory(to: CChar.self).baseAddress
@@ -172,7 +172,8 @@ package final class PostgreSQLConnection {
         try sent(result)
     }
 
-    /// Sends what libpq keeps, and takes in what comes meanwhile: the server may not read on before its answers are read.
+    /// Sends what libpq has buffered, and reads what arrives meanwhile: the server may stop reading until its answers
+    /// are read.
     private func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
         while true {
             switch libpq.pointee.flush(pointer) {
@@ -187,7 +188,7 @@ package final class PostgreSQLConnection {
 
     // MARK: - Results
 
-    /// `expected` names what is prepared, and has `nil` for what is run.
+    /// Reads the results. `expected` has the name of each statement that is prepared, and `nil` for each that is run.
     private func results(
         _ expected: [String?], until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) -> [PostgreSQLResult] {
@@ -195,7 +196,7 @@ package final class PostgreSQLConnection {
         var refusal: PostgreSQLError?
         for name in expected {
             guard let result = try next(until: deadline) else { throw lost() }
-            // After the result of a statement comes the end of its results.
+            // A statement's results end with a null result.
             while try next(until: deadline) != nil {}
             switch result.status {
             case understudy_pg_command_ok, understudy_pg_tuples_ok,
@@ -206,7 +207,7 @@ package final class PostgreSQLConnection {
             }
         }
         guard let end = try next(until: deadline), end.status == understudy_pg_pipeline_sync else {
-            // The connection ended after the refusal, which says why.
+            // The connection ended after the refusal, which gives the reason.
             isBroken = true
             throw refusal ?? lost()
         }

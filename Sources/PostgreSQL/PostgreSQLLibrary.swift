@@ -1,9 +1,9 @@
 import CPostgreSQL
 import Platform
 
-/// libpq, opened when it is first asked for.
+/// The library libpq, which is opened at its first use.
 enum PostgreSQLLibrary {
-    /// `nil` when it isn't installed, or is older than version 14.
+    /// The library's functions; `nil` if it isn't installed, or is older than version 14.
     nonisolated(unsafe) static let functions: UnsafePointer<understudy_libpq>? = understudy_open_libpq()
 
     static func opened() throws(PostgreSQLError) -> UnsafePointer<understudy_libpq> {
@@ -16,15 +16,14 @@ enum PostgreSQLLibrary {
     }
 }
 
-/// Where a database is: a URL, as libpq reads it.
-/// <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
+/// The URL of a database: <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 package struct PostgreSQLAddress: Sendable {
     let url: String
-    /// `HOST:PORT/DATABASE`, as far as the URL says so: for people. There is no secret in it.
+    /// The parts `HOST:PORT/DATABASE`, as far as the URL has them, for messages. They contain no secret.
     package let title: String
     private let password: String?
 
-    /// Reads a URL. Nothing is connected to yet.
+    /// Reads a URL, without connecting.
     package init(_ url: String) throws(PostgreSQLError) {
         _ = try PostgreSQLLibrary.opened()
         guard !PostgreSQLAddress.hasBareCharacters(url) else {
@@ -48,8 +47,8 @@ package struct PostgreSQLAddress: Sendable {
         title = (host ?? "localhost") + (port.map { ":\($0)" } ?? "") + (database.map { "/\($0)" } ?? "")
     }
 
-    /// Whether what stands before the host has characters that end it. libpq would take a part of a password for a host, a port or
-    /// a database then, which are no secrets.
+    /// Whether the user name or the password has unescaped characters that would end it. libpq would then read a part
+    /// of the password as host, port or database, and show it in messages.
     private static func hasBareCharacters(_ url: String) -> Bool {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let beforeOptions = rest.prefix { $0 != "?" }
@@ -58,7 +57,7 @@ package struct PostgreSQLAddress: Sendable {
         return user.contains { "/@".contains($0) }
     }
 
-    /// A message in one line, without the password, should the message quote it.
+    /// Returns a message on one line. If it quotes the password, that is removed.
     func line(_ message: String) -> String {
         var line = message.split(whereSeparator: \.isNewline)
             .map { $0.drop { $0.isWhitespace } }.joined(separator: "; ")
@@ -70,29 +69,29 @@ package struct PostgreSQLAddress: Sendable {
     }
 }
 
-/// What went wrong with a database.
+/// An error of a database.
 package struct PostgreSQLError: Error, Equatable, CustomStringConvertible, Sendable {
     package enum Kind: Sendable {
-        /// libpq can't be used.
+        /// libpq isn't available.
         case library
         /// The URL can't be read.
         case address
         /// There is no connection.
         case unreachable
-        /// There was no answer in time. The connection isn't used any more: whether the statements have run isn't known.
+        /// The deadline passed. The connection isn't used any more, and it isn't known whether the statements have run.
         case late
         /// The connection had ended before anything was sent.
         case closed
-        /// The connection ended before there was an answer: whether the statements have run isn't known.
+        /// The connection ended before an answer, and it isn't known whether the statements have run.
         case lost
-        /// The server has refused: then none of the statements that were sent together have run, unless one of them was COMMIT.
+        /// The server refused. None of the statements sent together has taken effect, unless one of them was COMMIT.
         case refused
     }
 
     package let kind: Kind
-    /// SQLSTATE, where the server has said one; empty otherwise. <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+    /// The SQLSTATE; empty if the server gave none. <https://www.postgresql.org/docs/current/errcodes-appendix.html>
     package let state: String
-    /// In one line. There is no password in it.
+    /// The message, on one line and without a password.
     package let message: String
 
     package init(_ kind: Kind, _ message: String, state: String = "") {

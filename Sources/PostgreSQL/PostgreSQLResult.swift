@@ -1,11 +1,11 @@
 import CPostgreSQL
 import Platform
 
-/// What a statement has returned. Rows and columns count from 0.
+/// The result of a statement. Rows and columns count from 0.
 package final class PostgreSQLResult {
     private let pointer: OpaquePointer
     private let libpq: UnsafePointer<understudy_libpq>
-    /// How many rows there are.
+    /// The number of rows.
     package let count: Int
 
     init(_ pointer: OpaquePointer, _ libpq: UnsafePointer<understudy_libpq>) {
@@ -27,7 +27,7 @@ package final class PostgreSQLResult {
             .refused, address.line(message), state: field(understudy_pg_sqlstate) ?? "")
     }
 
-    /// How many rows a statement has added, changed or removed.
+    /// The number of rows that the statement has added, changed or removed.
     package var changed: Int { Int(String(cString: libpq.pointee.cmdTuples(pointer))) ?? 0 }
 
     package func isNull(_ row: Int, _ column: Int) -> Bool {
@@ -35,11 +35,11 @@ package final class PostgreSQLResult {
         return libpq.pointee.getisnull(pointer, Int32(row), Int32(column)) == 1
     }
 
-    /// A whole number of 2, 4 or 8 bytes; 0 for NULL, and where there is none.
+    /// Returns a whole number of 2, 4 or 8 bytes; 0 for NULL, and for a row that doesn't exist.
     package func integer(_ row: Int, _ column: Int) -> Int64 {
         withBytes(row, column) { bytes in
             guard let first = bytes.first, bytes.count <= 8 else { return 0 }
-            // Negative numbers begin with ones.
+            // The sign is extended to the missing bytes.
             return bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) }
         }
     }
@@ -50,7 +50,7 @@ package final class PostgreSQLResult {
 
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] { withBytes(row, column) { Array($0) } }
 
-    /// The bytes of a value, none for NULL; only good within `body`.
+    /// Calls `body` with the bytes of a value, none for NULL. They are valid only within `body`.
     package func withBytes<Value>(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         guard !isNull(row, column), let start = libpq.pointee.getvalue(pointer, Int32(row), Int32(column)) else {
             return body(UnsafeRawBufferPointer(start: nil, count: 0))

@@ -1,8 +1,8 @@
-/// A statement of SQL, which each connection prepares at its first use.
+/// An SQL statement, which each connection prepares at its first use.
 package struct PostgreSQLStatement: Sendable {
-    /// Unlike all others' that differ in their SQL.
+    /// A name that no statement with other SQL has.
     package let name: String
-    /// One statement; its values are `$1`, `$2` and so on.
+    /// The SQL of one statement; its values are `$1`, `$2` and so on.
     package let sql: String
 
     package init(_ name: String, _ sql: String) {
@@ -26,17 +26,17 @@ package struct PostgreSQLCall: Sendable {
     }
 }
 
-/// A value of a statement, in the form in which the server keeps it.
+/// A value of a statement, in PostgreSQL's binary form.
 package enum PostgreSQLValue: Sendable {
     case null
-    /// A `bigint`. Where a parameter isn't compared with a column of that type, or put into one, write `$1::bigint`.
+    /// A `bigint`. Write `$1::bigint` for a parameter that isn't compared with, or stored in, a column of that type.
     case integer(Int64)
-    /// A `text`. PostgreSQL's can't hold the character U+0000.
+    /// A `text`. In PostgreSQL, it can't contain the character U+0000.
     case text(String)
     /// A `bytea`.
     case bytes([UInt8])
 
-    /// Where its bytes begin; `nil` for NULL.
+    /// Appends the value's bytes and returns their position; `nil` for NULL.
     func append(to bytes: inout [UInt8]) -> Int? {
         let start = bytes.count
         switch self {

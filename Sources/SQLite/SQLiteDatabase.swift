@@ -1,11 +1,11 @@
 import CSQLite
 import Platform
 
-/// A database in a file: <https://www.sqlite.org/cintro.html>. One thread uses it at a time.
+/// A database in a file: <https://www.sqlite.org/cintro.html>. Only one thread may use it at a time.
 package final class SQLiteDatabase {
     let pointer: OpaquePointer
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     package init(_ path: String) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -25,7 +25,7 @@ package final class SQLiteDatabase {
     /// Whether the file can't be written.
     package var isReadOnly: Bool { sqlite3_db_readonly(pointer, "main") == 1 }
 
-    /// Whether the file isn't at its path any more: it was moved or removed, or another has taken its place.
+    /// Whether the file was moved, removed or replaced, so that it isn't at its path any more.
     /// <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved>
     package var hasMoved: Bool {
         var hasMoved: Int32 = 0
@@ -35,22 +35,22 @@ package final class SQLiteDatabase {
         return hasMoved != 0
     }
 
-    /// Forgets pages of the file that are kept in memory, so that they are read again.
+    /// Frees the cached pages of the file.
     package func releaseMemory() { sqlite3_db_release_memory(pointer) }
 
-    /// The number of the row that was added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
+    /// The number of the row added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(pointer) }
 
-    /// How many rows the last statement has changed. <https://www.sqlite.org/c3ref/changes.html>
+    /// The number of rows changed by the last statement. <https://www.sqlite.org/c3ref/changes.html>
     package var changedRows: Int { Int(sqlite3_changes(pointer)) }
 
-    /// Whether a change is under way.
+    /// Whether a transaction is open.
     package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 
-    /// Waits so many milliseconds for another process that has locked the file.
+    /// Sets the milliseconds to wait for another process that has locked the file.
     package func wait(milliseconds: Int32) { sqlite3_busy_timeout(pointer, milliseconds) }
 
-    /// Runs statements without values, whose results nobody needs.
+    /// Runs statements without values and without results.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(pointer, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure(code, sql) }
@@ -58,9 +58,9 @@ package final class SQLiteDatabase {
 
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement { try SQLiteStatement(sql, self) }
 
-    /// Called right after what has failed.
+    /// Makes an error. This must be called right after the failed call.
     func failure(_ code: Int32, _ sql: String) -> SQLiteError {
-        // SQLite doesn't note it where a commit fails.
+        // SQLite doesn't record `errno` if a commit fails.
         let lastError = errno
         let noted = sqlite3_system_errno(pointer)
         return SQLiteError(
@@ -69,14 +69,14 @@ package final class SQLiteDatabase {
     }
 }
 
-/// What SQLite says went wrong: <https://www.sqlite.org/rescode.html>.
+/// An error of SQLite: <https://www.sqlite.org/rescode.html>.
 package struct SQLiteError: Error, CustomStringConvertible, Sendable {
     /// The extended result code.
     package let code: Int32
     package let message: String
-    /// The system's `errno`, where it was the system that failed; 0 otherwise.
+    /// The system's `errno` if the system failed; otherwise 0.
     package let systemError: Int32
-    /// The statement, which has no values in it; empty where there was none.
+    /// The statement, without values; empty if there was none.
     package let sql: String
 
     package init(code: Int32, message: String, systemError: Int32, sql: String = "") {
@@ -86,7 +86,7 @@ package struct SQLiteError: Error, CustomStringConvertible, Sendable {
         self.sql = sql
     }
 
-    /// The result code without what extends it.
+    /// The result code without its extension.
     package var primaryCode: Int32 { code & 0xFF }
 
     package var description: String { sql.isEmpty ? message : "\(message) at \(sql)" }

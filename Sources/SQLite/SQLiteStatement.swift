@@ -1,10 +1,10 @@
 import CSQLite
 
-/// A statement that is prepared once and runs many times, its values given each time.
+/// A prepared statement, which runs many times with different values.
 package final class SQLiteStatement {
     private let pointer: OpaquePointer
     private let sql: String
-    // Keeps it open.
+    // The reference keeps the database open.
     private let database: SQLiteDatabase
 
     init(_ sql: String, _ database: SQLiteDatabase) throws(SQLiteError) {
@@ -19,10 +19,10 @@ package final class SQLiteStatement {
 
     deinit { sqlite3_finalize(pointer) }
 
-    /// Runs it to its end.
+    /// Runs the statement to its end.
     package func run(_ values: SQLiteValue...) throws(SQLiteError) { try each(values) { _ in true } }
 
-    /// The first row, as `read` reads it; `nil` when there is none.
+    /// Returns the first row, read by `read`; `nil` if there is none.
     package func first<Value>(_ values: SQLiteValue..., read: (SQLiteRow) -> Value) throws(SQLiteError) -> Value? {
         var found: Value?
         try each(values) { row in
@@ -32,7 +32,7 @@ package final class SQLiteStatement {
         return found
     }
 
-    /// Calls `body` with each row until it says `false`. It must not run the same statement.
+    /// Calls `body` for each row until it returns `false`. `body` must not run the same statement.
     package func each(_ values: SQLiteValue..., body: (SQLiteRow) -> Bool) throws(SQLiteError) {
         try each(values, body)
     }
@@ -62,7 +62,7 @@ package final class SQLiteStatement {
     private func bind(_ bytes: UnsafeBufferPointer<UInt8>, _ place: Int32) -> Int32 {
         guard let length = Int32(exactly: bytes.count) else { return SQLITE_TOOBIG }
         return bytes.withMemoryRebound(to: CChar.self) { characters in
-            // Without an address, SQLite would take it for NULL.
+            // Without an address, SQLite would store NULL.
             guard let start = characters.baseAddress else {
                 return understudy_sqlite_bind_text(pointer, place, "", 0)
             }
@@ -71,7 +71,7 @@ package final class SQLiteStatement {
     }
 }
 
-/// The row at which a statement is, for as long as the closure that it was given to. Columns count from 0.
+/// A statement's present row. It is valid only within the closure that gets it. Columns count from 0.
 package struct SQLiteRow {
     fileprivate let pointer: OpaquePointer
 
@@ -80,7 +80,7 @@ package struct SQLiteRow {
     package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     private func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
-        // The text comes first: what it is converted to is what is counted.
+        // The text must be first: the conversion to text determines the number of bytes.
         let start = sqlite3_column_text(pointer, column)
         return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
     }
