@@ -1,6 +1,6 @@
 import JSON
 
-/// One walk through an answer that is too long, and what it left out.
+/// Shortens an answer that is too long, and records what was left out.
 struct AnswerCutting {
     let textLimit: Int
     let countLimit: Int
@@ -13,7 +13,7 @@ struct AnswerCutting {
 
     private static let listed = 10
 
-    /// What was left out, and where; `nil` when only texts were cut, which say so.
+    /// The positions of shortened lists and maps; `nil` if only texts were cut, which show it themselves.
     var notes: JSONValue? {
         guard !places.isEmpty else { return nil }
         let rest = places.count - AnswerCutting.listed
@@ -21,7 +21,7 @@ struct AnswerCutting {
         return .array(shown.map { .string($0) })
     }
 
-    /// The value with less in it. What `schema` lists of an object stays.
+    /// Returns the value shortened. The members of an object that `schema` lists stay.
     mutating func cut(_ value: JSONValue, _ schema: Schema, at place: String) -> JSONValue {
         switch value {
         case .string(let text):
@@ -61,7 +61,7 @@ struct AnswerCutting {
         places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
     }
 
-    /// Of schemas that allow one thing or another, the one that the value suits.
+    /// Returns the alternative of a schema that fits the value.
     private static func alternative(_ schema: Schema, for value: JSONValue) -> Schema {
         switch schema {
         case .nullable(let schema): return alternative(schema, for: value)

@@ -1,18 +1,18 @@
 import JSON
 import ModelContextProtocol
 
-/// Keeps answers short: what a model has read, it can't forget.
+/// Keeps answers short, because everything that a model reads stays in its context.
 enum AnswerSize {
-    /// In bytes of JSON: some 6,000 tokens.
+    /// The most bytes of JSON: about 6,000 tokens.
     static let limit = 24_000
 
-    /// How long texts, and how many elements and members, an answer shows. Each step shows less.
+    /// The longest texts, and the most elements and members, of an answer. Each step allows less.
     private static let steps: [(text: Int, count: Int)] = [
         (4_000, 100), (1_500, 50), (600, 30), (200, 15), (80, 8), (40, 4), (20, 2),
     ]
 
-    /// The object as it is, where it is short enough, or else with long texts and lists cut so that it still suits `schema`. Texts say
-    /// themselves that they are cut; for lists and maps, the member `cut` does.
+    /// Returns the object unchanged if it is short enough, or else with long texts and lists cut so that it still fits
+    /// `schema`. Cut texts say so themselves; for lists and maps, the member `cut` does.
     static func fitted(_ object: JSONObject, _ schema: Schema) throws(ToolFailure) -> JSONObject {
         guard JSONValue.object(object).serialized().count > limit else { return object }
         for step in steps {
@@ -24,7 +24,7 @@ enum AnswerSize {
         throw ToolFailure("the answer is too long to be shown: ask for a part of it")
     }
 
-    /// The text, or its beginning and how long it is.
+    /// Returns the text, or its beginning and its length.
     static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         return "\(Place.shortened(text, to: limit)) (\(text.utf8.count) bytes in all)"

@@ -3,14 +3,16 @@ import ModelContextProtocol
 
 /// A part of a long list.
 struct Page {
-    /// The member that is the list.
+    /// The name of the list.
     let name: String
-    /// Of the whole answer.
+    /// The schema of the whole answer.
     let schema: Schema
 
+    /// Describes an answer with a list.
+    ///
     /// - Parameters:
-    ///   - others: what the answer has beside the list.
-    ///   - goesOn: whether `after` takes the ID of the last element.
+    ///   - others: the answer's other members.
+    ///   - goesOn: whether the tool has the argument `after`, for the ID of the last element.
     init(_ name: String, of element: Schema, _ about: String, others: [Schema.Field] = [], goesOn: Bool = false) {
         self.name = name
         let more = Schema.Field.optional(
@@ -19,7 +21,7 @@ struct Page {
         schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
     }
 
-    /// As many elements as an answer has room for, with `more` and, to go on, the last one's ID.
+    /// Returns as many elements as fit, with `more` and, if the tool has `after`, the last one's ID.
     func answer(
         _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue? = { _ in nil }
     ) throws(ToolFailure) -> JSONObject {

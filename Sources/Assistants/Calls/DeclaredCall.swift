@@ -2,8 +2,8 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// What a call of the control API takes and answers, as it declares it: tools have their arguments and the form of their answers
-/// from there.
+/// The input and the answers of a control call, as it declares them. Tools take their arguments and the form of their
+/// answers from these.
 struct DeclaredCall: Sendable {
     private static let all = Dictionary(
         Composition.calls.compactMap { operation in
@@ -12,7 +12,7 @@ struct DeclaredCall: Sendable {
 
     private let call: ControlCall
 
-    /// `path` as it is declared, below the control API's root: `requests/:id`.
+    /// Finds a call. `path` is the declared path below the control API's root: `requests/:id`.
     init(_ method: String, _ path: String) {
         guard let call = DeclaredCall.all[DeclaredCall.name(method, "\(Operation.controlRoot)/\(path)")] else {
             preconditionFailure("the control API has no call \(method) \(path)")
@@ -22,21 +22,21 @@ struct DeclaredCall: Sendable {
 
     private static func name(_ method: String, _ path: String) -> String { "\(method) \(path)" }
 
-    /// The parameters of its query, or the members of its body.
+    /// The parameters of the query, or the members of the body.
     var fields: [Schema.Field] { (call.query ?? call.body?.schema)?.fields ?? [] }
 
-    /// Some of them, in the order of their names here.
+    /// Returns the fields with these names, in this order.
     func fields(_ names: String...) -> [Schema.Field] {
         names.compactMap { name in fields.first { $0.name == name } }
     }
 
-    /// The statuses whose answers are JSON of the call's own, refusals that a client is meant to read among them.
+    /// The statuses whose answers are the call's own JSON, including refusals that a client should read.
     var statuses: Set<Int> { Set(described.map(\.status)) }
 
-    /// What it answers when it does what it is asked to.
+    /// The answer to a successful call.
     var answer: Schema { described.first { $0.status < 300 }?.schema ?? .map(of: .any) }
 
-    /// All that it may answer.
+    /// All answers of the call.
     var answers: [Schema] { described.map(\.schema) }
 
     private var described: [(status: Int, schema: Schema)] {

@@ -1,34 +1,34 @@
 import JSON
 
-// What tools take and answer, put together from what calls do.
+// Builds the schemas of tools from those of calls.
 
 extension Schema {
-    /// An object with these members.
+    /// Returns an object with these members.
     static func arguments(_ fields: [Field]...) -> Schema { .object(Members(fields.flatMap { $0 })) }
 
-    /// An object with the members of a call, and a world.
+    /// Returns an object with the members of a call, and a world.
     static func withWorld(_ fields: [Field]) -> Schema { arguments(fields, WorldChoice.schema.fields) }
 
-    /// What a tool answers: its own members beside others, all of which may be cut.
+    /// Returns the schema of a tool's answer: these members, all of which may be cut.
     static func answer(_ fields: [Field]...) -> Schema { Schema.object(Members(fields.flatMap { $0 })).answered }
 
-    /// This answer of a call, as a tool passes it on.
+    /// The schema of a call's answer in a tool's, where it may be cut.
     var answered: Schema {
         guard case .object(let members) = self else { return relaxed }
         let cut = Field.optional("cut", .strings(), "Where something was left out, because there was too much.")
         return Schema.object(Members(members.fields + [cut], family: members.family)).relaxed
     }
 
-    /// One of these objects.
+    /// Returns a schema that allows any of these objects.
     static func oneOf(_ schemas: [Schema]) -> Schema {
         guard let first = schemas.first else { return .map(of: .any) }
         return schemas.dropFirst().reduce(first) { .either($0, $1) }
     }
 
-    /// Some members of this object.
+    /// Returns the members with these names.
     func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
 
-    /// The elements of this list.
+    /// The schema of this list's elements.
     var elements: Schema {
         switch self {
         case .list(let schema, _), .sequence(let schema), .set(let schema): schema
@@ -36,7 +36,7 @@ extension Schema {
         }
     }
 
-    /// The object without what its larger objects hold: they may be any. The daemon says what is wrong with them.
+    /// The object with its larger members unspecified. The daemon validates them.
     var outline: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field -> Field in
@@ -50,8 +50,8 @@ extension Schema {
 }
 
 extension [Schema.Field] {
-    /// The members of several calls as one tool takes them: those that all need are required, and where calls differ, each of them says
-    /// what it means by a member.
+    /// Merges the members of several calls into those of one tool. A member is required if all calls require it. If its
+    /// meaning differs, the description has that of each call.
     static func united(_ calls: [(name: String, fields: [Schema.Field])]) -> [Schema.Field] {
         var names: [String] = []
         for field in calls.flatMap(\.fields) where !names.contains(field.name) { names.append(field.name) }

@@ -3,11 +3,11 @@ import JSON
 import ModelContextProtocol
 import Understudy
 
-/// Calls of the daemon's control API, as tools make them.
+/// Calls the daemon's control API for the tools.
 struct DaemonAccess: Sendable {
     struct Answer {
         let status: Int
-        /// Null when there was no body.
+        /// The body; null if there was none.
         let json: JSONValue
 
         var isSuccess: Bool { (200..<300).contains(status) }
@@ -15,12 +15,12 @@ struct DaemonAccess: Sendable {
 
     let supply: DaemonSupply
 
-    /// Asks, and throws what the daemon refuses.
+    /// Makes a call. Throws if the daemon refuses it.
     ///
     /// - Parameters:
-    ///   - path: below the control API's root.
+    ///   - path: the path below the control API's root.
     ///   - query: parameters; those without a value are left out.
-    ///   - subject: the world that is asked, or the daemon for all worlds.
+    ///   - subject: the world that the call is for, or the daemon.
     @discardableResult
     func call(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
@@ -31,7 +31,7 @@ struct DaemonAccess: Sendable {
         return answer.json
     }
 
-    /// Asks for something that is an answer of the tool as it is, but for its size.
+    /// Makes a call whose answer is the tool's answer, shortened if necessary.
     func answer(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject, as schema: Schema
@@ -40,7 +40,7 @@ struct DaemonAccess: Sendable {
         return .object(try AnswerSize.fitted(json.object ?? JSONObject(), schema))
     }
 
-    /// The same for calls whose refusals are answers, too.
+    /// Makes a call, and returns the answer with any status.
     func ask(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject
@@ -70,7 +70,7 @@ struct DaemonAccess: Sendable {
         return found
     }
 
-    /// The list in an answer.
+    /// Returns the list with this name in an answer.
     static func list(_ name: String, in answer: JSONValue) throws(ToolFailure) -> [JSONValue] {
         guard let list = answer[name]?.array else {
             throw ToolFailure("the answer has no list \"\(name)\": it isn't an Understudy's, or another version's")
@@ -78,10 +78,10 @@ struct DaemonAccess: Sendable {
         return list
     }
 
-    /// A part of a path, whatever it holds.
+    /// Returns a path segment, percent-encoded.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
-    /// The daemon's words: what is wrong, and where.
+    /// Returns the daemon's error: what is wrong, and where.
     static func failure(_ answer: Answer) -> ToolFailure {
         let error = answer.json["error"]
         var faults = (error?["faults"]?.array ?? []).compactMap { fault -> String? in

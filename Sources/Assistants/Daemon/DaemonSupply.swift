@@ -3,7 +3,7 @@ import JSON
 import Synchronization
 import Understudy
 
-/// The daemon that tools ask: one that runs at an address or, where none does, one that this process starts and ends.
+/// The daemon for the tools: one that runs at an address or, if none does, one that this process starts and stops.
 package final class DaemonSupply: Sendable {
     package typealias Start = @Sendable () throws -> RunningServer
 
@@ -13,11 +13,13 @@ package final class DaemonSupply: Sendable {
     private let start: Start?
     private let started = Mutex<RunningServer?>(nil)
 
+    /// Describes the daemon. Nothing is sent or started yet.
+    ///
     /// - Parameters:
-    ///   - url: where a daemon is looked for.
-    ///   - world: the world of calls that name none; `nil` is the daemon's default one.
+    ///   - url: the daemon's address.
+    ///   - world: the world for calls that don't name one; `nil` is the daemon's default world.
     ///   - token: the daemon's control token, if it has one.
-    ///   - start: starts a daemon where none answers; `nil` leaves that to the person.
+    ///   - start: starts a daemon if none answers; with `nil`, none is started.
     package init(url: String, world: String?, token: String?, start: Start? = nil) {
         self.url = url
         self.world = world
@@ -31,13 +33,13 @@ package final class DaemonSupply: Sendable {
         try started.withLock { server in
             guard server == nil, !isAnswering else { return }
             do { server = try start() } catch {
-                // Somebody else may have started one on the same port in this moment.
+                // Another process may have started one on the same port just now.
                 guard isAnswering else { throw error }
             }
         }
     }
 
-    /// Ends the daemon that was started, if one was, after `body`.
+    /// Stops the daemon that was started, if one was, after `body`.
     package func end(_ body: (RunningServer) -> Void = { _ in }) {
         let server = started.withLock { server in
             defer { server = nil }
@@ -49,15 +51,15 @@ package final class DaemonSupply: Sendable {
         server.end()
     }
 
-    /// What a call is about.
+    /// The subject of a call.
     enum Subject {
-        /// A world; `nil` is the one of calls that name none.
+        /// A world; `nil` means the one for calls that don't name one.
         case world(String?)
-        /// All worlds: no world is made for the call.
+        /// All worlds. The call doesn't create any.
         case daemon
     }
 
-    /// A client for calls about `subject`.
+    /// Returns a client for calls about `subject`.
     func client(_ subject: Subject) -> DaemonClient {
         let server = started.withLock { $0 }
         let name: String? =
@@ -69,7 +71,7 @@ package final class DaemonSupply: Sendable {
             url: server?.url ?? url, world: name, token: server == nil ? token : server?.controlToken)
     }
 
-    /// What the daemon answers. One that has gone is started again, where there is a way.
+    /// Returns the daemon's answer. If the daemon has gone, it is started again if possible.
     func ask(
         _ method: String, _ path: String, body: [UInt8], about subject: Subject
     ) throws(ConnectionProblem) -> OutgoingRequest.Answer {
@@ -90,14 +92,14 @@ package final class DaemonSupply: Sendable {
         }
     }
 
-    /// Whether a daemon answers, and nothing else does.
+    /// Whether the answer at the address comes from a daemon.
     private var isAnswering: Bool {
         guard let answer = try? DaemonClient(url: url, token: token).ask("GET", "health") else { return false }
         return (try? JSONValue(parsing: answer.body, limits: .answer))?["version"] != nil
     }
 }
 
-/// Why no daemon answers.
+/// The reason why no daemon answers.
 struct ConnectionProblem: Error {
     let url: String
     let reason: String

@@ -1,12 +1,12 @@
 import JSON
 import ModelContextProtocol
 
-// A sign-in in few words.
+// Describes a sign-in in a few words.
 
 extension RecordingReader {
     private static let stepLimit = 40
 
-    /// What `signIn` makes of a sign-in.
+    /// The schema of a sign-in as `signIn` returns it.
     static var signInSchema: Schema {
         let step = exchange.fields("id", "parent", "time", "status", "diagnosis", "note", "fault")
         return .members([
@@ -26,10 +26,10 @@ extension RecordingReader {
         ])
     }
 
-    /// An exchange, as the recording has it.
+    /// The schema of a recorded exchange.
     static let exchange = DeclaredCall("GET", "requests/:id").answer
 
-    /// The steps of the sign-in whose first exchange has this ID.
+    /// Returns the steps of the sign-in whose first exchange has this ID.
     func signIn(_ flow: String) throws(ToolFailure) -> JSONValue {
         let steps = try pages([("flow", flow)], after: nil)
         var object = JSONObject([("flow", .string(flow))])
@@ -44,7 +44,7 @@ extension RecordingReader {
         return .object(object)
     }
 
-    /// An exchange without its texts, but for what a refusal said.
+    /// Returns an exchange without its bodies, except for a refusal's.
     private static func step(_ exchange: JSONValue) -> JSONValue {
         var step = JSONObject()
         for name in ["id", "parent", "time"] { step[name] = exchange[name] }

@@ -1,19 +1,20 @@
 import JSON
 import ModelContextProtocol
 
-/// Reads a world's recording, and puts it in few words.
+/// Reads a world's recording and shortens it.
 struct RecordingReader {
     let daemon: DaemonAccess
     let world: String?
 
-    /// How many exchanges are looked at.
+    /// The most exchanges that are examined.
     private static let looked = 200
-    /// How many answers are read: one holds 2 MB of bodies at most.
+    /// The most pages that are read. Each has 2 MB of bodies at most.
     private static let pageLimit = 30
-    /// How long one request waits, so that a call that is cancelled ends soon.
+    /// The time that a single request waits. It is short, so that a cancelled call ends soon.
     private static let slice = Duration.seconds(1)
 
-    /// The latest exchanges that fit or, with `after`, the next ones, the oldest first. With `wait`, it waits until there are some.
+    /// Returns the latest exchanges that meet the criteria or, with `after`, the next ones; the oldest first. With
+    /// `wait`, it waits until there are some.
     func exchanges(
         _ criteria: [(String, String?)], after: String?, wait: Duration, _ call: ToolCall
     ) throws(ToolFailure) -> [JSONValue] {

@@ -2,11 +2,11 @@ import Inspector
 import JSON
 import ModelContextProtocol
 
-/// The documentation that is built in, for looking things up.
+/// Searches the built-in documentation.
 enum Manual {
     static let names = Documents.all.keys.sorted()
 
-    /// The providers whose errors have a page.
+    /// The providers that have a page of errors.
     static let providersWithErrors = names.filter { $0.hasPrefix(errors) }.map { String($0.dropFirst(errors.count)) }
     private static let errors = "errors/"
 
@@ -21,10 +21,10 @@ enum Manual {
 
     // MARK: - Errors
 
-    /// How many rows are shown.
+    /// The most rows that are shown.
     private static let rowLimit = 12
 
-    /// The rows of the tables of errors that hold a text, in any case.
+    /// Returns the rows of the error tables that contain a text, in upper or lower case.
     static func errors(named text: String, of provider: String?) -> JSONObject {
         let wanted = text.lowercased()
         var rows: [JSONValue] = []

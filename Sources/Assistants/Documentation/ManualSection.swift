@@ -1,14 +1,14 @@
 import Inspector
 
-/// What stands under one heading of a page.
+/// A section of a page: one heading and the text below it.
 struct ManualSection: Sendable {
     let page: String
-    /// Without the signs of Markdown.
+    /// The heading without Markdown's signs.
     let heading: String
-    /// With its heading, in Markdown.
+    /// The text with its heading, in Markdown.
     let text: String
 
-    /// The sections of a page, in their order.
+    /// Returns the sections of a page, in order.
     static func all(of page: String) -> [ManualSection] {
         var sections: [ManualSection] = []
         var (heading, lines, isCode) = (page, [Substring](), false)
@@ -29,7 +29,8 @@ struct ManualSection: Sendable {
         return sections
     }
 
-    /// How well it fits words in lower case: how often they occur, a heading counting more. Zero when one of them doesn't.
+    /// Returns how often lower-case words occur in this section; a heading counts more. It is zero if one of them
+    /// doesn't occur.
     func score(_ words: [String]) -> Int {
         let (heading, text) = (heading.lowercased(), "\(page) \(text)".lowercased())
         var score = 0
@@ -41,7 +42,7 @@ struct ManualSection: Sendable {
         return score
     }
 
-    /// The lines around the first that has one of the words.
+    /// Returns the lines around the first one that has one of the words.
     func excerpt(_ words: [String], limit: Int) -> String {
         let lines = text.split(separator: "\n")
         let first = lines.firstIndex { line in words.contains { line.lowercased().contains($0) } } ?? 0

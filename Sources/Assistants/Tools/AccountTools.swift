@@ -1,7 +1,7 @@
 import JSON
 import ModelContextProtocol
 
-// The people who can sign in.
+// These are tools for the people who can sign in.
 
 extension DaemonTools {
     private struct Listing: SchemaObject {
@@ -16,7 +16,7 @@ extension DaemonTools {
         }
     }
 
-    /// A person without what providers know in detail, which the documentation tells.
+    /// The schema of a person. It leaves out the providers' details, which the documentation has.
     private static let person = DeclaredCall("GET", "accounts/:id").answer.outline
 
     var accounts: Tool {

@@ -2,13 +2,13 @@ import JSON
 import ModelContextProtocol
 import Understudy
 
-/// What a coding assistant can do with a daemon: the control API as tools, and the documentation.
+/// The tools for coding assistants: the control API and the documentation.
 package struct DaemonTools: Sendable {
     let daemon: DaemonAccess
 
     package init(_ supply: DaemonSupply) { daemon = DaemonAccess(supply: supply) }
 
-    /// In the order in which they are of use.
+    /// All tools, the most useful first.
     package var all: [Tool] {
         [
             health, environment, signIns, request, explainValue, explainError, orderOutcome, orderFault, endpoints,

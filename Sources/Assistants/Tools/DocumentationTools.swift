@@ -59,7 +59,7 @@ extension DaemonTools {
         }
     }
 
-    /// How many characters of a page one answer has.
+    /// The most characters of a page in one answer.
     private static let readLimit = 12_000
 
     var readDocumentation: Tool {

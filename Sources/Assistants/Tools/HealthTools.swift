@@ -50,14 +50,14 @@ extension DaemonTools {
         }
     }
 
-    /// The host of a daemon's address, without its port.
+    /// Returns the host of a daemon's address, without its port.
     private static func host(of url: String) -> String {
         let authority = url.split(separator: "/").dropFirst().first ?? ""
         guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return String(authority) }
         return String(authority[..<colon])
     }
 
-    /// Where a world is as a host and a port alone, as Firebase's SDKs need it: a port of its own, which it keeps.
+    /// Returns the world's address with a port of its own, as Firebase's SDKs need it. The world keeps this port.
     private func address(of world: String?) throws(ToolFailure) -> String {
         let client = daemon.supply.client(.world(world))
         guard let name = client.world else { return client.base }

@@ -20,7 +20,7 @@ extension DaemonTools {
         "to", "from", "subject", "text", "kind", "after", "wait")
 
     var mail: Tool {
-        // A list has less of each message than there is to say.
+        // A list has only some members of each message.
         let message = Schema.arguments(
             DeclaredCall("GET", "mail/:id").answer.fields.map { field in
                 field.name == "id" ? field : .optional(field.name, field.schema, field.about)
@@ -44,7 +44,7 @@ extension DaemonTools {
         }
     }
 
-    /// Asks again each second while nothing has come, so that a call that is cancelled ends soon.
+    /// Asks again each second until there is a message, so that a cancelled call ends soon.
     private func messages(
         _ arguments: JSONValue, _ choice: Choice, _ call: ToolCall
     ) throws(ToolFailure) -> JSONValue {

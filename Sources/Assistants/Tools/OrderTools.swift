@@ -1,7 +1,7 @@
 import JSON
 import ModelContextProtocol
 
-// What the next sign-ins do, and what goes wrong.
+// These tools order outcomes and faults.
 
 extension DaemonTools {
     var orderOutcome: Tool {
@@ -22,7 +22,7 @@ extension DaemonTools {
             "Makes matching requests go wrong: a status, a delay, a closed connection, the endpoint's own error, a broken ID token, "
                 + "rotated or missing keys, a wrong state, a used code. For example match {\"host\": \"appleid.apple.com\", \"path\": "
                 + "\"/auth/token\"} and effect {\"error\": \"invalid_grant\"}. list_endpoints says what fits where.",
-            // What was ordered is said again: its form is the arguments'.
+            // The answer repeats the order in the form of the arguments.
             arguments: .withWorld(call.fields), answers: call.answer.outline.answered
         ) { arguments, _ throws(ToolFailure) in try post("faults", arguments, as: call.answer) }
     }
@@ -120,7 +120,7 @@ extension DaemonTools {
         }
     }
 
-    /// A call whose body are the arguments but for the world.
+    /// Makes a call whose body is the arguments without the world.
     func post(_ path: String, _ arguments: JSONValue, as schema: Schema) throws(ToolFailure) -> ToolAnswer {
         let (body, world) = arguments.bodyAndWorld
         return try daemon.answer("POST", path, body: body, about: .world(world), as: schema)

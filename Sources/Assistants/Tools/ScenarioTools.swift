@@ -1,7 +1,7 @@
 import JSON
 import ModelContextProtocol
 
-// Ready-made situations.
+// These tools list and play ready-made situations.
 
 extension DaemonTools {
     var scenarios: Tool {

@@ -3,7 +3,7 @@ import JSON
 import ModelContextProtocol
 import Understudy
 
-// What a world begins as: people, clients, projects, keys.
+// These tools read and change a world's seed: people, clients, projects, keys.
 
 extension DaemonTools {
     private struct Reading: SchemaObject {
@@ -44,7 +44,7 @@ extension DaemonTools {
         }
     }
 
-    /// A member, or an element by its number.
+    /// Returns a member, or an element by its number.
     private static func part(of value: JSONValue, _ step: String) -> JSONValue? {
         if let items = value.array { return Int(step).flatMap { items.indices.contains($0) ? items[$0] : nil } }
         return value[step]
@@ -99,7 +99,7 @@ extension DaemonTools {
         }
     }
 
-    /// Checks as `understudy seed check` does, with what the world has.
+    /// Checks a seed as `understudy seed check` does, together with the world's own.
     private func check(_ change: Change) throws(ToolFailure) -> ToolAnswer {
         var sources: [SeedSource] = []
         if change.way == .merge {

@@ -1,7 +1,7 @@
 import JSON
 import ModelContextProtocol
 
-// Sign-ins and tokens without an app.
+// These tools sign in and mint tokens without an app.
 
 extension DaemonTools {
     private enum NativeProvider: String, CaseIterable {
@@ -42,7 +42,7 @@ extension DaemonTools {
             var members = body.object ?? JSONObject()
             members["provider"] = nil
             let answer = try daemon.ask("POST", provider.path, body: .object(members), about: .world(world))
-            // A refusal that the device tells the app is what was asked for.
+            // A refusal that a device reports to the app may be what the caller wants to see.
             guard provider.call.statuses.contains(answer.status) else { throw DaemonAccess.failure(answer) }
             return .object(try AnswerSize.fitted(answer.json.object ?? JSONObject(), schema))
         }

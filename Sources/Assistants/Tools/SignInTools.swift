@@ -14,7 +14,7 @@ extension DaemonTools {
         }
     }
 
-    /// Which requests a sign-in has to have.
+    /// The conditions on a sign-in's requests.
     private static let criteria = DeclaredCall("GET", "requests").fields(
         "refused", "client", "host", "path", "method", "status", "flow")
 

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-/// The argument that every tool has which is about a world.
+/// The argument `world`, which every tool about a world has.
 struct WorldChoice: SchemaObject {
     let world: String?
 
@@ -20,7 +20,7 @@ extension TextRule {
 }
 
 extension JSONValue {
-    /// Arguments that are a call's body and a world.
+    /// The arguments as a call's body and a world.
     var bodyAndWorld: (body: JSONValue, world: String?) {
         var body = object ?? JSONObject()
         let world = body["world"]?.string
@@ -28,7 +28,7 @@ extension JSONValue {
         return (.object(body), world)
     }
 
-    /// Arguments that are parameters of a call's query, as texts.
+    /// Returns arguments as parameters of a call's query.
     func query(_ fields: [Schema.Field]) -> [(String, String?)] {
         fields.map { field in
             let value = self[field.name]
@@ -36,6 +36,6 @@ extension JSONValue {
         }
     }
 
-    /// How long a call is to wait at most.
+    /// The time that a call may wait.
     var wait: Duration { (self["wait"]?.string.flatMap { TimeSpan($0) } ?? .zero).duration }
 }
