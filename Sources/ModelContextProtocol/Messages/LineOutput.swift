@@ -5,12 +5,13 @@ import Synchronization
 /// Writes messages to a descriptor, a line each, from any thread.
 package final class LineOutput: Sendable {
     private let descriptor: Int32
-    /// Whether nobody reads any more.
+    /// Whether the descriptor's other end has been closed.
     private let isBroken = Mutex(false)
 
     package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes the message whole before another one begins. When nobody reads any more, it is dropped, as are all after it.
+    /// Writes a whole message before the next one begins. If the other end has been closed, this and all later messages
+    /// are dropped.
     package func send(_ message: JSONValue) {
         // Line breaks within texts are escaped, so that a message has none.
         let line = message.serialized() + [0x0A]

@@ -1,20 +1,20 @@
 import Platform
 
-/// Reads lines from a descriptor. However long a line is, no more than `limit` bytes of it are held.
+/// Reads lines from a descriptor. At most `limit` bytes of a line are held.
 package struct LineReader {
     package enum Line: Equatable, Sendable {
         case text([UInt8])
-        /// It was longer than the limit, and is gone.
+        /// The line was longer than the limit, and was discarded.
         case tooLong
     }
 
-    /// In bytes. Bodies of the control API have at most 1 MB, and are longer as JSON within JSON.
+    /// The most bytes of a line. Bodies of the control API have at most 1 MB, and are longer as JSON within JSON.
     package static let limit = 4 << 20
 
     private let descriptor: Int32
     private let limit: Int
     private var buffer: [UInt8] = []
-    /// How many bytes of the buffer are known to hold no line break.
+    /// The number of the buffer's bytes that are known to have no line break.
     private var searched = 0
     private var isSkipping = false
     private var hasEnded = false
@@ -25,7 +25,8 @@ package struct LineReader {
         self.limit = limit
     }
 
-    /// The next line, without its break; `nil` at the end of the input. Blocks until one is there. A last line needs no break.
+    /// Waits for the next line and returns it without its break; `nil` at the end of the input. The last line needs no
+    /// break.
     package mutating func next() -> Line? {
         while true {
             if let end = buffer[searched...].firstIndex(of: 0x0A) {
@@ -65,7 +66,7 @@ package struct LineReader {
             }
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN {
-                // A process that shares the descriptor has made it non-blocking. This thread may wait.
+                // Another process with this descriptor has made it non-blocking. This thread may wait.
                 var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 poll(&entry, 1, -1)
                 continue

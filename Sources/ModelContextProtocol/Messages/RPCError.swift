@@ -1,7 +1,7 @@
 import JSON
 
-/// Why a request isn't carried out: <https://www.jsonrpc.org/specification#error_object>. What a tool itself can't do isn't one,
-/// but an answer of the tool.
+/// The reason why a request is refused: <https://www.jsonrpc.org/specification#error_object>. A failure of a tool is
+/// not such an error, but an answer of the tool.
 struct RPCError: Error, Sendable {
     let code: Int64
     let message: String
@@ -13,10 +13,10 @@ struct RPCError: Error, Sendable {
         return .object(object)
     }
 
-    /// What came isn't JSON that is read here.
+    /// The message isn't JSON, or is beyond a limit.
     static func parse(_ reason: String) -> RPCError { RPCError(code: -32700, message: "Parse error: \(reason)") }
 
-    /// JSON, but no message.
+    /// The JSON isn't a message.
     static func invalidRequest(_ reason: String) -> RPCError {
         RPCError(code: -32600, message: "Invalid request: \(reason)")
     }

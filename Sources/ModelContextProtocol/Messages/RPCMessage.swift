@@ -1,11 +1,11 @@
 import JSON
 
-/// What a request is told apart by.
+/// The ID of a request.
 enum RPCIdentifier: Hashable, Sendable {
     case number(Int64)
     case text(String)
 
-    /// `nil` for what the protocol doesn't take: null, fractions, and anything that isn't a number or a string.
+    /// Reads an ID. Returns `nil` for anything but a string or a whole number.
     init?(_ json: JSONValue) {
         if let text = json.string {
             self = .text(text)
@@ -24,17 +24,17 @@ enum RPCIdentifier: Hashable, Sendable {
     }
 }
 
-/// A message of JSON-RPC 2.0, as the Model Context Protocol restricts them:
+/// A message of JSON-RPC 2.0, as the Model Context Protocol restricts it:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic#messages>.
 enum RPCMessage: Sendable {
     case request(RPCRequest)
     case notification(method: String, params: JSONObject)
-    /// An answer. This server asks nothing, so it is for nobody.
+    /// An answer, which is ignored because this server sends no requests.
     case answer
 
-    /// A message that can't be read, and whom to tell.
+    /// The error of a message that can't be read, and the request to answer.
     struct Failure: Error {
-        /// `nil` when even that can't be read.
+        /// The request's ID; `nil` if it can't be read either.
         let id: RPCIdentifier?
         let error: RPCError
     }
@@ -70,7 +70,7 @@ enum RPCMessage: Sendable {
     }
 }
 
-/// A message that wants an answer.
+/// A message that expects an answer.
 struct RPCRequest: Sendable {
     let id: RPCIdentifier
     let method: String
@@ -82,7 +82,8 @@ struct RPCRequest: Sendable {
 
     func answer(_ error: RPCError) -> JSONValue { RPCRequest.answer(error, to: id) }
 
-    /// An error about a message whose ID couldn't be read says so: <https://www.jsonrpc.org/specification#response_object>.
+    /// Returns an error. If the message's ID couldn't be read, the ID is null:
+    /// <https://www.jsonrpc.org/specification#response_object>.
     static func answer(_ error: RPCError, to id: RPCIdentifier?) -> JSONValue {
         ["jsonrpc": "2.0", "id": id?.json ?? .null, "error": error.json]
     }

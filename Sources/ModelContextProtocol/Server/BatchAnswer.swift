@@ -7,13 +7,13 @@ final class BatchAnswer: Sendable {
     private let state: Mutex<(missing: Int, answers: [JSONValue])>
     private let send: @Sendable (JSONValue) -> Void
 
-    /// For so many messages.
+    /// Collects the answers to this number of messages.
     init(_ count: Int, send: @escaping @Sendable (JSONValue) -> Void) {
         state = Mutex((missing: count, answers: []))
         self.send = send
     }
 
-    /// Takes the answer to one of the messages; `nil` for those that get none. When none gets one, nothing is sent.
+    /// Adds the answer to one of the messages; `nil` if it gets none. If no message gets one, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }

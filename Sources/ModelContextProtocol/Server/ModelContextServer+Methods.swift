@@ -1,9 +1,9 @@
 import JSON
 
-// What is answered at once: https://modelcontextprotocol.io/specification/2026-07-28/schema
+// These methods are answered at once: https://modelcontextprotocol.io/specification/2026-07-28/schema
 
 extension ModelContextServer {
-    /// How long lists stay as they are, in milliseconds. They change with the executable only.
+    /// The milliseconds for which clients may cache lists. Lists change only with the executable.
     private static let freshness: Int64 = 3_600_000
 
     func result(of request: RPCRequest, in revision: Revision) throws(RPCError) -> JSONObject {
@@ -43,7 +43,7 @@ extension ModelContextServer {
         ])
     }
 
-    /// Lists are given whole, so that no page follows another.
+    /// Refuses a request for a further page: lists have a single one.
     private func expectFirstPage(_ request: RPCRequest) throws(RPCError) {
         guard request.params["cursor"] == nil else { throw .invalidParams("there is no such page: lists have one") }
     }
@@ -58,7 +58,7 @@ extension ModelContextServer {
         return JSONObject([("contents", resource.contents)])
     }
 
-    /// The tool that a request calls, and its arguments, which aren't checked yet.
+    /// Returns the called tool, and its arguments, which aren't checked yet.
     func calledTool(_ request: RPCRequest) throws(RPCError) -> (tool: Tool, arguments: JSONValue) {
         guard let name = request.params["name"]?.string else { throw .invalidParams("name is missing, a string") }
         guard let tool = tools.first(where: { $0.name == name }) else {

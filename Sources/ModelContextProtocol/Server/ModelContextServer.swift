@@ -1,23 +1,23 @@
 import JSON
 import Synchronization
 
-/// A server of the Model Context Protocol that reads lines and sends messages. It offers tools and resources, which never change
-/// while it runs; what they do, it doesn't know.
+/// A server of the Model Context Protocol, which reads lines and sends messages. Its tools and resources never change
+/// while it runs.
 ///
-/// It speaks the stateless revision and those that begin with `initialize`, also by turns, as
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> has it for servers of both kinds.
+/// It speaks the stateless revision and those that begin with `initialize`, and a client may mix them, as
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes for servers of both kinds.
 package final class ModelContextServer: Sendable {
-    /// The answer to a message; `nil` for those that get none.
+    /// Receives the answer to a message; `nil` if it gets none.
     typealias Reply = @Sendable (JSONValue?) -> Void
 
     private struct State {
-        /// What `initialize` agreed on.
+        /// The revision that `initialize` agreed on.
         var agreed: Revision?
         var calls: [RPCIdentifier: ToolCall] = [:]
     }
 
     static let batchLimit = 100
-    /// How long calls have at the end of the input, in seconds.
+    /// The seconds in which calls must end at the end of the input.
     private static let patience = 30
     private static let limits: JSONLimits = {
         var limits = JSONLimits.control
@@ -32,7 +32,7 @@ package final class ModelContextServer: Sendable {
     private let state = Mutex(State())
     private let queue = CallQueue()
 
-    /// `send` may be called from any thread.
+    /// Makes a server. `send` may be called from any thread.
     package init(
         _ identity: ServerIdentity, tools: [Tool], resources: [Resource], send: @escaping @Sendable (JSONValue) -> Void
     ) {
@@ -42,13 +42,13 @@ package final class ModelContextServer: Sendable {
         self.send = send
     }
 
-    /// Serves what comes from `reader` until it ends, and returns when all calls have been answered.
+    /// Serves the messages of `reader` until it ends, and returns when all calls have been answered.
     package func serve(_ reader: consuming LineReader) {
         while let line = reader.next() { receive(line) }
         finish()
     }
 
-    /// Takes a line. Answers may come later.
+    /// Receives a line. Its answer may be sent later.
     package func receive(_ line: LineReader.Line) {
         guard case .text(let bytes) = line else {
             let error = RPCError.invalidRequest("a message has \(LineReader.limit) bytes at most")
@@ -65,7 +65,7 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Calls that wait for something answer with what there is, and all others are carried out.
+    /// Ends the calls that wait for something, with what they have so far, and waits for all calls.
     package func finish() {
         for call in state.withLock({ Array($0.calls.values) }) { call.end() }
         queue.finish(within: ModelContextServer.patience)
@@ -100,7 +100,7 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// What isn't under way any more isn't cancelled: the two may have crossed.
+    /// Cancels a call. If it has already ended, nothing happens: the two messages may have crossed.
     private func cancel(_ params: JSONObject) {
         guard let id = params["requestId"].flatMap({ RPCIdentifier($0) }) else { return }
         state.withLock { $0.calls[id] }?.cancel()
@@ -120,7 +120,7 @@ package final class ModelContextServer: Sendable {
 
     // MARK: - Revisions
 
-    /// The revision in which a request is written: it says so itself, or `initialize` has agreed on it.
+    /// Returns the revision of a request: its own, or the one that `initialize` agreed on.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"] {
             guard let text = declared.string else {
@@ -146,7 +146,7 @@ package final class ModelContextServer: Sendable {
         return agreed
     }
 
-    /// The revision that the client asks for, or else the last one that has a handshake.
+    /// Returns the revision that the client asks for, or else the last one with a handshake.
     private func agree(on requested: JSONValue?) throws(RPCError) -> Revision {
         guard let text = requested?.string else { throw .invalidParams("protocolVersion is missing, a string") }
         let known = Revision(rawValue: text).flatMap { $0.isStateless ? nil : $0 }

@@ -1,19 +1,19 @@
 import JSON
 
-/// One message of the protocol's streamable HTTP, answered by itself, with one JSON object: a server that keeps no sessions and sends
-/// nothing on its own needs no more.
+/// A message of the protocol's streamable HTTP. Each is answered on its own, with one JSON object: this server has no
+/// sessions and sends no messages of its own.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
-/// Revisions that begin with `initialize` are spoken, too: what it agrees on comes back with each request in the header
+/// Revisions that begin with `initialize` are spoken too: the agreed one is repeated in each request's header
 /// `MCP-Protocol-Version`.
 package struct PostedMessage: Sendable {
     package struct Answer: Error, Sendable {
         package let status: Int
-        /// `nil` for a message that gets no answer.
+        /// The body; `nil` if the message gets no answer.
         package let body: JSONValue?
     }
 
-    /// Headers that repeat what the body says.
+    /// The headers that repeat parts of the body.
     package struct Headers: Sendable {
         let revision, method, name: String?
 
@@ -25,7 +25,9 @@ package struct PostedMessage: Sendable {
     private let message: RPCMessage
     private let headers: Headers
 
-    /// - Throws: the answer to a body that holds no message.
+    /// Reads a message.
+    ///
+    /// - Throws: The answer to a body that isn't a message.
     package init(_ body: [UInt8], _ headers: Headers) throws(Answer) {
         self.headers = headers
         let json: JSONValue
@@ -37,13 +39,13 @@ package struct PostedMessage: Sendable {
         }
     }
 
-    /// The tool that it calls; `nil` when it calls none.
+    /// The name of the called tool; `nil` if the message doesn't call one.
     package var calledTool: String? {
         guard case .request(let request) = message, request.method == "tools/call" else { return nil }
         return request.params["name"]?.string
     }
 
-    /// Carries it out. Tools run on this thread.
+    /// Carries the message out. Tools run on this thread.
     package func answer(as identity: ServerIdentity, tools: [Tool]) -> Answer {
         guard case .request(let request) = message else { return Answer(status: 202, body: nil) }
         let server = ModelContextServer(identity, tools: tools, resources: []) { _ in }
@@ -59,7 +61,7 @@ package struct PostedMessage: Sendable {
         } catch { return Answer(status: status(of: error, request), body: request.answer(error)) }
     }
 
-    /// Of errors, the stateless revision says which status they have.
+    /// Returns the HTTP status of an error. The stateless revision specifies it.
     private func status(of error: RPCError, _ request: RPCRequest) -> Int {
         if error.code == RPCError.headerMismatch || error.code == RPCError.unsupportedRevision { return 400 }
         guard declaredRevision(request) != nil else { return 200 }
@@ -70,7 +72,7 @@ package struct PostedMessage: Sendable {
         request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"]
     }
 
-    /// The revision in which the request is written: it says so itself, by its header, or by asking for one.
+    /// Returns the revision of the request: its own, its header's, or the one it asks for.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {
@@ -92,7 +94,8 @@ package struct PostedMessage: Sendable {
             }
             return Revision(rawValue: text).flatMap { $0.isStateless ? nil : $0 } ?? .lastWithHandshake
         }
-        // Without the header, it is the revision before it came: the transport's section on it says so.
+        // Without the header, the revision is the last one before the header existed: see the transport's section on
+        // it.
         guard let text = headers.revision else { return .march2025 }
         guard let revision = Revision(rawValue: text), !revision.isStateless else {
             throw .unsupportedRevision(text)
@@ -100,7 +103,8 @@ package struct PostedMessage: Sendable {
         return revision
     }
 
-    /// Names that a header can't hold are written otherwise there, and aren't compared.
+    /// Checks that a header repeats the body's value. A value that a header can't carry is encoded there, and isn't
+    /// compared.
     private func compare(_ name: String, _ header: String?, with text: String) throws(RPCError) {
         guard let header else { throw .headerMismatch("the header \(name) is missing") }
         guard header == text || header.hasPrefix("=?base64?") else {

@@ -1,6 +1,6 @@
 import JSON
 
-/// A text that a client may read: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>.
+/// A text that a client can read: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>.
 package struct Resource: Sendable {
     let uri: String
     let name: String
@@ -8,10 +8,12 @@ package struct Resource: Sendable {
     let type: String
     let text: @Sendable () -> String
 
+    /// Describes a resource.
+    ///
     /// - Parameters:
-    ///   - uri: what it is read by.
+    ///   - uri: the URI by which it is read.
     ///   - type: the media type.
-    ///   - text: makes the whole text when it is read.
+    ///   - text: makes the text, each time it is read.
     package init(uri: String, name: String, title: String, type: String, text: @escaping @Sendable () -> String) {
         self.uri = uri
         self.name = name

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a server calls itself, and tells models of its use.
+/// A server's name, and its instructions for models.
 package struct ServerIdentity: Sendable {
     let name: String
     let title: String
@@ -8,9 +8,11 @@ package struct ServerIdentity: Sendable {
     let about: String
     let instructions: String
 
+    /// Describes a server.
+    ///
     /// - Parameters:
     ///   - about: a sentence for people.
-    ///   - instructions: for models, before they choose a tool.
+    ///   - instructions: a text for models, which they read before they choose a tool.
     package init(name: String, title: String, version: String, about: String, instructions: String) {
         self.name = name
         self.title = title

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Carries calls out: in the order in which they come, and beside that the ones that wait for something.
+/// Carries calls out in the order of their arrival, and calls that wait for something beside them.
 final class CallQueue: Sendable {
-    /// How many calls may be under way or in the queue.
+    /// The most calls that are running or in the queue.
     static let limit = 100
-    /// How many may wait for something at the same time: each holds a thread.
+    /// The most calls that wait at the same time. Each of them occupies a thread.
     static let waitingLimit = 16
 
     private let inOrder = DispatchQueue(label: "calls")
@@ -13,7 +13,7 @@ final class CallQueue: Sendable {
     private let group = DispatchGroup()
     private let counts = Mutex((all: 0, waiting: 0))
 
-    /// `false` when there are too many; then `work` isn't carried out.
+    /// Adds a call. Returns `false` if there are too many; then `work` doesn't run.
     func add(waits: Bool, _ work: @escaping @Sendable () -> Void) -> Bool {
         let hasRoom = counts.withLock { counts in
             guard counts.all < CallQueue.limit, !waits || counts.waiting < CallQueue.waitingLimit else { return false }
@@ -32,6 +32,6 @@ final class CallQueue: Sendable {
         return true
     }
 
-    /// Waits until all have ended, at most so many seconds.
+    /// Waits until all calls have ended, or until this time is over.
     func finish(within seconds: Int) { _ = group.wait(timeout: .now() + .seconds(seconds)) }
 }

@@ -1,13 +1,13 @@
 import JSON
 
-/// Something that a client can have done.
+/// A tool that a client can call.
 package struct Tool: Sendable {
-    /// What it does to the world, for clients that ask the person before.
+    /// The tool's effect on the world, for clients that ask the user first.
     package enum Effect: Sendable {
         case reads
-        /// It adds something, and nothing is lost.
+        /// The tool adds something; nothing is lost.
         case adds
-        /// It changes or removes what is there.
+        /// The tool changes or removes something.
         case changes
     }
 
@@ -20,14 +20,15 @@ package struct Tool: Sendable {
     private let waits: @Sendable (JSONValue) -> Bool
     private let work: @Sendable (JSONValue, ToolCall) throws(ToolFailure) -> ToolAnswer
 
-    /// A tool whose arguments are an object that `arguments` describes.
+    /// Makes a tool whose arguments are an object with the schema `arguments`.
     ///
     /// - Parameters:
     ///   - name: letters, digits and `_`.
-    ///   - about: for the model that chooses among tools: what it does and when it is of use, in a few sentences.
-    ///   - answers: the form of its answers, objects; `nil` for a tool that answers with text.
-    ///   - waits: whether a call may take long, because it waits for something to happen. Others don't wait for it then.
-    ///   - work: is called with arguments that have passed validation.
+    ///   - about: a few sentences for the model that chooses a tool: what it does, and when it is useful.
+    ///   - answers: the schema of its answers, which are objects; `nil` for a tool that answers with text.
+    ///   - waits: returns whether a call may take long, because it waits for something to happen. Other calls then run
+    ///     beside it.
+    ///   - work: carries out a call; its arguments have passed validation.
     package init(
         _ name: String, title: String, _ effect: Effect, _ about: String, arguments: Schema, answers: Schema?,
         waits: @escaping @Sendable (JSONValue) -> Bool = { _ in false },
@@ -43,7 +44,7 @@ package struct Tool: Sendable {
         self.work = work
     }
 
-    /// A tool whose arguments are read as a value of a type that declares them.
+    /// Makes a tool whose arguments are read as a value of a type that declares them.
     package init<Arguments: SchemaObject>(
         _ name: String, title: String, _ effect: Effect, _ about: String, arguments: Arguments.Type, answers: Schema?,
         waits: @escaping @Sendable (Arguments) -> Bool = { _ in false },
@@ -55,7 +56,7 @@ package struct Tool: Sendable {
             work: { json, call throws(ToolFailure) in try work(Arguments(reading: json), call) })
     }
 
-    /// What is wrong with arguments; `nil` when nothing is.
+    /// Returns the answer to invalid arguments; `nil` if they are valid.
     func refusal(of json: JSONValue) -> ToolAnswer? {
         let issues = arguments.issues(in: LocatedJSON(json, file: "arguments"))
         return issues.isEmpty ? nil : .failure(ToolFailure(Issues(issues).description))
@@ -64,12 +65,12 @@ package struct Tool: Sendable {
     /// Whether a call with these arguments, which have passed validation, may take long.
     func waits(for arguments: JSONValue) -> Bool { waits(arguments) }
 
-    /// Carries a call out. `arguments` have passed validation.
+    /// Carries out a call. `arguments` have passed validation.
     func run(_ arguments: JSONValue, _ call: ToolCall) -> ToolAnswer {
         let answer: ToolAnswer
         do throws(ToolFailure) { answer = try work(arguments, call) } catch { return .failure(error) }
         guard let answers else { return answer }
-        // Clients refuse the whole result when it doesn't have the form that was announced.
+        // Clients refuse the whole result if it doesn't fit the announced schema.
         let issues = answers.issues(in: LocatedJSON(.object(answer.structure ?? JSONObject()), file: "its answer"))
         guard issues.isEmpty else {
             return .failure(
@@ -79,7 +80,7 @@ package struct Tool: Sendable {
         return answer
     }
 
-    /// As `tools/list` shows it.
+    /// Returns the tool's entry in `tools/list`.
     func json(in revision: Revision) -> JSONValue {
         var object = JSONObject([("name", .string(name))])
         if revision.hasTitlesAndStructure { object["title"] = .string(title) }
@@ -89,15 +90,15 @@ package struct Tool: Sendable {
         if revision.hasAnnotations {
             var annotations = JSONObject([("title", .string(title)), ("readOnlyHint", .bool(effect == .reads))])
             if effect != .reads { annotations["destructiveHint"] = .bool(effect == .changes) }
-            // Whatever a tool does, it does to the daemon.
+            // A tool affects only the daemon.
             annotations["openWorldHint"] = false
             object["annotations"] = .object(annotations)
         }
         return .object(object)
     }
 
-    /// Without a heading, and without the dialect, which is 2020-12 where nothing is said: a list of tools is read by models, which
-    /// pay for each word. A root that is one object or another has to be an object all the same.
+    /// Returns a schema without heading and dialect; the default dialect is 2020-12. Models read the list of tools and
+    /// pay for each word. The root must be an object, even if it is one of several objects.
     private static func json(_ schema: Schema) -> JSONValue {
         var json = JSONObject([("type", "object")])
         json.merge(schema.jsonSchema().object ?? JSONObject())
