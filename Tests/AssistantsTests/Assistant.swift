@@ -7,14 +7,14 @@ import Testing
 
 @testable import Assistants
 
-/// A coding assistant whose tools ask a daemon.
+/// A coding assistant whose tools call a daemon.
 final class Assistant: Sendable {
     struct Answer {
-        /// What the tool answers as JSON; null when it is text alone.
+        /// The tool's answer as JSON; null if it is text only.
         let json: JSONValue
         let text: String
         let isError: Bool
-        /// Of the whole message, in bytes.
+        /// The size of the whole message in bytes.
         let size: Int
     }
 
@@ -74,14 +74,14 @@ final class Assistant: Sendable {
         try answer(send("tools/call", ["name": .string(tool), "arguments": arguments]))
     }
 
-    /// What a tool answers that does what it is asked to.
+    /// Calls a tool that succeeds, and returns its answer.
     func ask(_ tool: String, _ arguments: JSONValue = [:]) throws -> JSONValue {
         let answer = try call(tool, arguments)
         #expect(!answer.isError, "\(tool): \(answer.text)")
         return answer.json
     }
 
-    /// What a tool says that doesn't.
+    /// Calls a tool that fails, and returns its message.
     func refusal(_ tool: String, _ arguments: JSONValue = [:]) throws -> String {
         let answer = try call(tool, arguments)
         #expect(answer.isError, "\(tool): \(answer.text)")

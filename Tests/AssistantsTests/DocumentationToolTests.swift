@@ -66,7 +66,7 @@ struct DocumentationToolTests {
                 #expect(description["description"]?.string?.isEmpty == false, "\(name) \(member)")
             }
         }
-        // A list of tools is read by models, which pay for each word; the forms of answers mostly by clients alone.
+        // Models read the list of tools and pay for each word. The schemas of answers are mostly read by clients only.
         let forms = list.reduce(0) { $0 + ($1["outputSchema"]?.serialized().count ?? 0) }
         #expect(JSONValue.array(list).serialized().count - forms < 33_000)
         #expect(forms < 36_000)

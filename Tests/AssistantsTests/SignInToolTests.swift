@@ -90,7 +90,7 @@ struct SignInToolTests {
                 "\(AppleFixture.prefix)/auth/token",
                 form: ["grant_type": "\(number)", "code": "\(number)\(long)", "client_id": "\(number)\(long)"])
         }
-        // The text, the same as JSON, and the message around both; quotation marks are escaped in the text.
+        // The message has the text, the same as JSON, and what surrounds them. Quotation marks are escaped in the text.
         let limit = 3 * 24_000
         let list = try assistant.call("list_sign_ins", ["limit": 20])
         #expect(list.size < limit && (list.json["signIns"]?.array?.count ?? 0) > 5)

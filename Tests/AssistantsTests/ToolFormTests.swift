@@ -8,10 +8,10 @@ import Testing
 
 @Suite("The forms of tools")
 struct ToolFormTests {
-    /// The document with what it refers to written out.
+    /// Returns the document with its references replaced by what they refer to.
     private static func resolved(_ value: JSONValue, _ schemas: JSONValue?) -> JSONValue {
         if let reference = value["$ref"]?.string, let name = reference.split(separator: "/").last {
-            // What stands beside a reference is about the place, not about what is referred to.
+            // Members beside a reference belong to its position, not to the referenced schema.
             var beside = value.object ?? JSONObject()
             beside["$ref"] = nil
             var referred = resolved(schemas?[String(name)] ?? .null, schemas).object ?? JSONObject()

@@ -30,7 +30,7 @@ struct AuthorityTests {
         for part in ["DNS:appleid.apple.com", "DNS:api.github.com", "DNS:firebaseapp.com", "DNS:localhost"] {
             #expect(text.contains(part))
         }
-        // Ten years.
+        // The certificate is valid for nearly ten years.
         #expect(
             try Shell.run("openssl", ["x509", "-in", folder.certificate, "-checkend", "315000000"]).status == 0)
     }
@@ -44,7 +44,7 @@ struct AuthorityTests {
         let options = ["--ca-directory", folder.path, "--seed", seed]
         #expect(try Shell.run(Tool.path, ["ca", "init"] + options).status == 0)
         let text = try Shell.run("openssl", ["x509", "-in", folder.certificate, "-noout", "-text"]).output
-        // A project's host lies below a domain that is vouched for anyhow.
+        // A project's host is below a domain that is always included.
         #expect(!text.contains("DNS:elsewhere"))
         #expect(text.contains("DNS:firebaseapp.com"))
         try "{".write(toFile: seed, atomically: true, encoding: .utf8)
@@ -128,7 +128,7 @@ struct AuthorityTests {
         let hints = try Shell.run(Tool.path, ["ca", "install-hint", "--ca-directory", folder.path]).output
         let section = try #require(hints.components(separatedBy: "# ").first { $0.hasPrefix(client.place) })
         let commands = section.split(separator: "\n").dropFirst().joined(separator: "\n")
-        // Nothing that this machine has set already.
+        // The shell starts without the machine's own settings of these variables.
         let clean =
             "cd \(folder.path); unset CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS "
             + "GIT_SSL_CAINFO JAVA_TOOL_OPTIONS\n"

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import Understudy
 
-/// The built executable, run as a person would.
+/// Runs the built executable as a user would.
 enum Tool {
     static let path: String = {
-        // Test bundles lie beside the products.
+        // Test bundles are beside the products.
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
         let folder = bundle.pathExtension == "xctest" ? bundle.deletingLastPathComponent() : bundle
         return folder.appending(path: "understudy").path()
@@ -17,7 +17,7 @@ enum Tool {
     }
 }
 
-/// `understudy serve`, running.
+/// A running `understudy serve`.
 final class Daemon {
     let process = Process()
     let firstLine: String
@@ -116,7 +116,7 @@ struct ServeTests {
         _ = daemon.stop()
     }
 
-    // firebase-tools sets GCLOUD_PROJECT for what emulators:exec runs: src/emulator/commandUtils.ts, runScript.
+    // firebase-tools sets GCLOUD_PROJECT for the command of emulators:exec: src/emulator/commandUtils.ts, runScript.
     @Test(
         "exec tells Admin SDKs the project that was asked for",
         arguments: [
@@ -154,7 +154,7 @@ struct ServeTests {
         let variable = try Tool.run("serve", environment: ["UNDERSTUDY_PORT": "many"])
         #expect(variable.status == 64)
         #expect(variable.errors.contains("UNDERSTUDY_PORT"))
-        // A Service's address is no option, so that the next thing that is wrong shows.
+        // The address of a Service isn't a value of the option, so the next error is reported.
         let service = try Tool.run(
             "serve", "--seed", "/nonexistent.json", environment: ["UNDERSTUDY_PORT": "tcp://10.0.0.1:9099"])
         #expect(service.errors == "understudy: /nonexistent.json: $: no such file\n")
@@ -265,8 +265,8 @@ struct ExplainTests {
             "openssl", "s_server", "-accept", "\(port)", "-cert", "cert.pem", "-key", "key.pem", "-WWW", "-quiet",
         ]
         peer.currentDirectoryURL = folder
-        // Nothing of ours to hold open, and no SIGTERM, which the test runner's threads block and children inherit:
-        // a peer that lives on would keep the runner from ending.
+        // The peer must hold nothing of ours open, and must not be ended by SIGTERM, which the test runner's threads
+        // block and children inherit: a surviving peer would keep the runner from ending.
         peer.standardOutput = FileHandle.nullDevice
         peer.standardError = FileHandle.nullDevice
         peer.standardInput = FileHandle.nullDevice

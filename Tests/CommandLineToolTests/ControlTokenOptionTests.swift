@@ -45,7 +45,7 @@ struct ControlTokenOptionTests {
             "a b", "http://idp.example", "idp.example:9099", "a..b", "-a", ".", String(repeating: "a", count: 64),
         ] {
             for (arguments, variables) in [(["--control-host=\(host)"], [:]), ([], ["UNDERSTUDY_CONTROL_HOST": host])] {
-                // The variable holds several, with colons or blanks between them.
+                // The variable holds several hosts, separated by colons or blanks.
                 guard variables.isEmpty || !host.contains(where: { ": ".contains($0) }) else { continue }
                 let result = try Shell.run(
                     Tool.path, ["serve", "--port", "0"] + arguments, environment: variables)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A balancer needs a moment to notice that a daemon ends. `Tests/Stress/rolling` tries it with one.
+/// A load balancer needs a moment to notice that a daemon is ending. `Tests/Stress/rolling` tries it with a real one.
 @Suite("understudy serve --drain")
 struct DrainTests {
     private static let health = "/_understudy/v1/health"

@@ -26,7 +26,8 @@ struct EvidenceTests {
         return log?["entries"] as? [[String: Any]] ?? []
     }
 
-    /// The report, read by an XML parser that isn't ours: attributes of the root, then of each element below it with its text.
+    /// Returns the report as another XML parser reads it: attributes of the root, then those of each element below it
+    /// with its text.
     private func report() throws -> [[String: String]] {
         let script = """
             import json, sys, xml.etree.ElementTree as tree

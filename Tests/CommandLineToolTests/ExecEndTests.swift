@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How `exec` ends, and what it leaves: nothing.
+/// The end of `exec`, which must leave nothing behind.
 @Suite("understudy exec, when it ends", .serialized)
 struct ExecEndTests {
     private static func isAlive(_ process: pid_t) -> Bool {
@@ -15,7 +15,7 @@ struct ExecEndTests {
         #endif
     }
 
-    /// Waits until none of them runs.
+    /// Waits until none of the processes runs.
     private static func haveEnded(_ processes: [pid_t]) -> Bool {
         eventually { !processes.contains(where: isAlive) }
     }
@@ -24,7 +24,7 @@ struct ExecEndTests {
         let process = Process()
         process.executableURL = URL(filePath: Tool.path)
         process.arguments = ["exec"] + arguments
-        // Worlds in memory: a file that tests have for them would stay where the daemon is killed.
+        // The worlds are in memory: a temporary file would stay behind when the daemon is killed.
         process.environment = ProcessInfo.processInfo.environment.merging([
             "TMPDIR": folder, "HOME": folder, "UNDERSTUDY_STORE": "memory",
         ]) { $1 }
@@ -51,15 +51,15 @@ struct ExecEndTests {
         arguments: [SIGKILL, SIGTERM, SIGHUP, SIGINT], [[], ["--proxy-port", "0"]])
     func signalled(signal: Int32, options: [String]) throws {
         let folder = try Folder()
-        // What says that all has started is what runs to the end: bash goes on with its next command when an
-        // interrupt comes while one runs that ends by itself.
+        // The command that prints the start line must run to its end: if an interrupt comes while a command runs that
+        // ends by itself, bash continues with the next one.
         let script = "sleep 1000 & (sleep 1001 & echo $$ $! $PPID; exec sleep 1002)"
         let (process, output) = try ExecEndTests.startProcess(
             options + ["--", "bash", "-c", script], folder: folder.path)
         let started = ExecEndTests.line(output).split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }.prefix(2)
         #expect(started.count == 2)
         if !options.isEmpty {
-            // The authority's key is nowhere but in memory.
+            // The authority's key is only in memory.
             let found = try Shell.run("grep", ["-rl", "PRIVATE KEY", folder.path])
             #expect(found.status == 1, "\(found)")
             #expect(try Shell.run("find", [folder.path, "-name", "trusted.pem"]).output.contains("trusted.pem"))
@@ -68,10 +68,10 @@ struct ExecEndTests {
         process.waitUntilExit()
         #expect(process.terminationStatus == (signal == SIGKILL ? SIGKILL : 128 + signal))
         #expect(ExecEndTests.haveEnded(Array(started)))
-        // Whoever was left to remove the files does it after the command's end.
+        // A remaining process removes the files after the command's end.
         let isClean = try eventually {
             var left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            // A log is kept when the command fails, and exec is there to say so.
+            // The log is kept if the command fails and exec lives to report it.
             if signal != SIGKILL { left.removeAll { $0.hasPrefix("understudy-log-") } }
             return left.isEmpty
         }
@@ -100,7 +100,7 @@ struct ExecEndTests {
     func background() throws {
         let folder = try Folder()
         let (process, output) = try ExecEndTests.startProcess(
-            // Foundation takes a process for running while anybody holds a descriptor that it gave to it.
+            // Foundation regards a process as running while anybody holds a descriptor from it.
             [
                 "--", "python3", "-c",
                 "import subprocess as s; print(s.Popen(['sleep', '1000'], stdout=s.DEVNULL).pid)",
@@ -131,8 +131,8 @@ struct ExecEndTests {
         #expect(result.output == (isIgnored ? "200 0\n" : "000 0\n"), "\(result)")
     }
 
-    /// What is typed into bash with job control in a terminal of its own, each when the terminal shows something so many
-    /// times, and what is shown in the end.
+    /// Types into bash with job control in a terminal: each text when the terminal has shown something so many times.
+    /// Returns everything shown.
     private static func type(_ steps: [(shown: String, times: Int, typed: String)]) throws -> String {
         let script = """
             import fcntl, os, pty, select, signal, struct, sys, termios, time
@@ -171,7 +171,7 @@ struct ExecEndTests {
 
     @Test("in a terminal the command reads what is typed, and Ctrl-C is its own, once")
     func terminal() throws {
-        // What a command prints isn't written as it is typed, which the terminal shows as well.
+        // The text that a command prints is written differently from how it is typed, because the terminal shows both.
         let interrupted = try ExecEndTests.type([
             (
                 "here> ", 1,
@@ -193,7 +193,7 @@ struct ExecEndTests {
         let shown = try ExecEndTests.type([
             ("here> ", 1, "\(Tool.path) exec -- sh -c 'echo rea\"\"dy; read line; echo \"got $line\"'\(pipe)\n"),
             ("ready", 1, "\u{1A}"), ("Stopped", 1, "fg\n"),
-            // bash shows the command as it was typed, when it stops, and when it goes on.
+            // bash shows the command when it is typed, when it stops, and when it continues.
             ("read line", 3, "hello\n"), ("got hello", 1, "echo code=$?\n"), ("code=0", 1, "exit\n"),
         ])
         #expect(shown.contains("Stopped"), "\(shown)")

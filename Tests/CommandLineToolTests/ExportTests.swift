@@ -14,7 +14,7 @@ struct ExportTests {
 
     private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Has a daemon of `exec`'s make a user.
+    /// Creates a user at a daemon of `exec`.
     private func signUp(_ options: [String], _ environment: [String: String] = [:]) throws -> Shell.Result {
         let command =
             #"curl -s -d '{"email":"ada@example.org","password":"secret1"}' "$UNDERSTUDY_URL/identitytoolkit.googleapis.com/v1/accounts:$0?key=any""#

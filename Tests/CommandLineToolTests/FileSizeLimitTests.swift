@@ -8,7 +8,7 @@ struct FileSizeLimitTests {
         let folder = try Folder()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        // In kilobytes.
+        // The limit is in kilobytes.
         let script = "ulimit -f 100 && exec \"$0\" serve --port 0 --store 'sqlite:\(folder.path)/w'"
         process.arguments = ["bash", "-c", script, Tool.path]
         let output = Pipe()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Understudy
 
-/// A certificate authority in a folder of its own.
+/// A certificate authority in a temporary folder.
 final class Folder {
     let path: String
 
@@ -13,10 +13,10 @@ final class Folder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// What clients are to trust.
+    /// The path of the certificate that clients should trust.
     var certificate: String { "\(path)/understudy-ca.pem" }
 
-    /// A daemon with TLS beside HTTP.
+    /// Starts a daemon with TLS beside HTTP.
     func start(_ change: (inout RunningServer.Options) -> Void = { _ in }) throws -> TestServer {
         let authority = LocalAuthority(directory: path)
         if !authority.exists { try authority.make() }
@@ -27,7 +27,7 @@ final class Folder {
         return try TestServer.start(options: options)
     }
 
-    /// curl, which trusts this authority and nobody else.
+    /// Runs curl, which trusts only this authority.
     func curl(_ arguments: String...) throws -> Shell.Result {
         try Shell.run("curl", ["--silent", "--show-error", "--cacert", certificate] + arguments)
     }

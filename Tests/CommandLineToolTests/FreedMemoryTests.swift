@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A daemon whose worlds are reset")
 struct FreedMemoryTests {
-    // musl's malloc gives back by itself, Darwin's as it thinks fit.
+    // musl's malloc returns memory by itself, and Darwin's when it decides to.
     #if canImport(Glibc)
         @Test("gives back to the system what they had filled", .timeLimit(.minutes(2)))
         func givesBack() throws {
@@ -15,7 +15,7 @@ struct FreedMemoryTests {
                 let memory = try client.get("/_understudy/v1/health").json["memory"] as? [String: Any]
                 return try #require(memory?["resident"] as? Int)
             }
-            // What another world keeps lies in between, so that it doesn't end by itself.
+            // Memory of another world is allocated in between, so that the freed memory isn't at the end of the heap.
             for batch in 0..<60 {
                 for (world, count) in [("", 1_000), ("/~kept", 50)] {
                     let users = (0..<count).map { number in

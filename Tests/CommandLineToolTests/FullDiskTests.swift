@@ -10,7 +10,7 @@ struct FullDiskTests {
             .status == 0)
         ?? false
 
-    /// A disk of a megabyte, most of which something else takes, in a mount namespace of the daemon's own.
+    /// The disk has a megabyte, most of it occupied by another file, in a mount namespace of the daemon's.
     @Test(
         "what can't be kept is refused, health says so, and it works again with room",
         .enabled(if: FullDiskTests.mayMount, "no mounts in a namespace of one's own"))
@@ -49,7 +49,7 @@ struct FullDiskTests {
         #expect(answer.status == 503 && answer.text.contains("storeFull"), "\(place) \(answer)")
         #expect(try client.get("\(FullDiskTests.control)/health").status == 503)
         #expect(try client.get("\(FullDiskTests.control)/accounts/p\(place - 1)").status == 200)
-        // As the daemon sees it.
+        // The path is the one that the daemon sees.
         try FileManager.default.removeItem(atPath: "/proc/\(process.processIdentifier)/root\(folder.path)/other")
         #expect(try client.get("\(FullDiskTests.control)/health").status == 200)
         #expect(try client.get("\(FullDiskTests.control)/accounts/p\(place)").status == 404)

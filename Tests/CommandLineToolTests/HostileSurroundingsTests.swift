@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Machines and arguments that lack something, or have something odd: one clear sentence, and never a trap.
+/// Machines and arguments with something missing or odd must lead to a clear message, and never to a trap.
 @Suite("Hostile surroundings")
 struct HostileSurroundingsTests {
     private static let hasNamespaces =
@@ -30,7 +30,7 @@ struct HostileSurroundingsTests {
         #expect(data.output == "\(folder.path)/data/understudy/understudy-ca.pem\n", "\(data)")
         let own = try HostileSurroundingsTests.run("HOME=\"$1\" \"$0\" ca init", folder, without: ["XDG_DATA_HOME"])
         #expect(own.output == "\(folder.path)/.local/share/understudy/understudy-ca.pem\n", "\(own)")
-        // A command's own authority needs no home.
+        // The temporary authority of a command needs no home directory.
         let exec = try HostileSurroundingsTests.run(
             "\"$0\" exec --proxy-port 0 -- sh -c 'curl -sf https://appleid.apple.com/auth/keys'", folder,
             without: ["HOME", "XDG_DATA_HOME"])
@@ -92,7 +92,7 @@ struct HostileSurroundingsTests {
     func proc() throws {
         let folder = try Folder()
         func run(_ command: String) throws -> Shell.Result {
-            // From there, no database can be entered.
+            // A database can't be reached from this namespace.
             try Shell.run(
                 "unshare",
                 ["-mr", "sh", "-c", "mount -t tmpfs none /proc && \(command)", Tool.path, folder.path],
@@ -134,7 +134,7 @@ struct HostileSurroundingsTests {
         let full = try HostileSurroundingsTests.run("\"$0\" seed schema > /dev/full", folder)
         #expect(full.status == 1)
         #expect(full.errors == "understudy: standard output can't be written: No space left on device\n")
-        // Without standard descriptors, no file or socket takes their place.
+        // No file or socket takes the numbers of missing standard descriptors.
         #expect(try HostileSurroundingsTests.run("\"$0\" seed check /nowhere <&- >&- 2>&-", folder).status == 1)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("understudy exec, under the real names", .serialized)
 struct InterceptTests {
-    /// Nothing that this machine says about trust or proxies, and a folder for what is left behind.
+    /// An environment without the machine's own settings of trust and proxies, and with a folder for remaining files.
     private static let clean: [String: String] = [
         "CURL_CA_BUNDLE": "", "SSL_CERT_FILE": "", "SSL_CERT_DIR": "", "REQUESTS_CA_BUNDLE": "",
         "NODE_EXTRA_CA_CERTS": "", "TMPDIR": NSTemporaryDirectory(),
@@ -15,7 +15,8 @@ struct InterceptTests {
             Tool.path, ["exec"] + options + ["--", "bash", "-c", script], environment: InterceptTests.clean)
     }
 
-    /// Namespaces may be forbidden, as in some containers. Not our own code says so, which then would pass when it is broken.
+    /// Whether namespaces are allowed; in some containers they aren't. This doesn't ask our own code, because the tests
+    /// would then be skipped if it is broken.
     private static let mayIntercept: Bool =
         (try? Shell.run("unshare", ["--map-root-user", "--mount", "--net", "true"]).status == 0) ?? false
 
@@ -46,7 +47,7 @@ struct InterceptTests {
             """
         let get = try exec(options, "python3 -c '\(python)'")
         #expect(get.output == "https://oauth2.googleapis.com/token\n", "\(get)")
-        // Node's fetch knows no proxy.
+        // Node's fetch doesn't use a proxy.
         if options[0] == "--intercept", try Shell.run("sh", ["-c", "command -v node"]).status == 0 {
             let node = try exec(
                 options,

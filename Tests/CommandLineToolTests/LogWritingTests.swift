@@ -5,7 +5,7 @@ import Understudy
 
 @Suite("The log, when nobody reads it", .serialized)
 struct LogWritingTests {
-    /// `understudy serve`, whose standard error is a pipe of ours.
+    /// A running `understudy serve` whose standard error is a pipe of the test's.
     private final class Served {
         let process = Process()
         let errors = Pipe()
@@ -15,7 +15,7 @@ struct LogWritingTests {
             let output = Pipe()
             process.executableURL = URL(filePath: Tool.path)
             process.arguments = ["serve", "--port", "0"] + arguments
-            // Requests are counted from 1 where no other daemon takes some.
+            // Requests are counted from 1 only if no other daemon shares the store.
             process.environment = ProcessInfo.processInfo.environment.merging(["UNDERSTUDY_STORE": "memory"]) { $1 }
             process.standardOutput = output
             process.standardError = errors
@@ -30,7 +30,7 @@ struct LogWritingTests {
 
         deinit { kill(process.processIdentifier, SIGKILL) }
 
-        /// Refusals whose lines fill every pipe and queue.
+        /// Sends requests that are refused, with lines long enough to fill every pipe and queue.
         func refuse(_ count: Int) throws {
             let filler = String(repeating: "x", count: 1000)
             for number in 0..<count { #expect(try client.get("/nothing/\(number)/\(filler)").status == 404) }
@@ -61,7 +61,7 @@ struct LogWritingTests {
             data = handle.readDataToEndOfFile()
             end.signal()
         }
-        // The pipe is read now: there is room again before long.
+        // The pipe is read from now on, so that it soon has space again.
         var sent = 800
         for _ in 0..<50 {
             Thread.sleep(forTimeInterval: 0.02)

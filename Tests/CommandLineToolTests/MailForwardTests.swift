@@ -16,7 +16,7 @@ struct MailForwardTests {
         }
         #expect(try destination([]) == nil)
         #expect(try destination(["--smtp-forward", "localhost:1026"]) == "localhost:1026")
-        // Whoever may ask for `health` doesn't learn the password.
+        // Callers of `health` must not see the password.
         #expect(try destination(["--smtp-forward", "me:secret@mail.test:25"]) == "mail.test:25")
         #expect(try destination([], ["UNDERSTUDY_SMTP_FORWARD": "[::1]:1026"]) == "[::1]:1026")
     }

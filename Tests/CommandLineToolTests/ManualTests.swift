@@ -4,7 +4,7 @@ import Testing
 
 @Suite("understudy completion and manual")
 struct ManualTests {
-    /// The commands in the overview of `help`, and in that of each command that has some.
+    /// Returns the commands in the overview of `help`, and in that of each command with subcommands.
     private func commands(below words: [String] = []) throws -> [String] {
         let help = try Shell.run(Tool.path, ["help"] + words).output
         guard let start = help.range(of: "SUBCOMMANDS:\n") else { return [words.joined(separator: " ")] }

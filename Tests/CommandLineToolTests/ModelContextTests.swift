@@ -49,7 +49,7 @@ struct ModelContextTests {
         let header = ["Authorization": "Bearer a-token-of-these-tests"]
         let client = TestClient(port: daemon.port)
         #expect(try client.get("/~w1/_understudy/v1/accounts/max", headers: header).status == 200)
-        // Where one answers on the port, --start starts none.
+        // If a daemon answers on the port, --start starts none.
         let found = try run(["--start", "--port", "\(daemon.port)"], [("check_health", [:])], environment: token)
         #expect(found.answers.last?["result"]?["isError"]?.bool == false)
         #expect(found.errors.isEmpty)

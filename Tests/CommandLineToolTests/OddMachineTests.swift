@@ -4,7 +4,7 @@ import Testing
 
 @Suite("understudy serve on machines that lack something", .serialized)
 struct OddMachineTests {
-    /// Namespaces may be forbidden, as in some containers.
+    /// Whether namespaces are allowed; in some containers they aren't.
     private static let mayUnshare: Bool =
         (try? Shell.run("unshare", ["--map-root-user", "--net", "ip", "link", "set", "lo", "up"]).status == 0) ?? false
 
@@ -27,7 +27,7 @@ struct OddMachineTests {
             wait $!
             echo " status $?"
             """
-        // From there, no database can be entered.
+        // A database can't be reached from this namespace.
         let result = try Shell.run(
             "unshare", ["--map-root-user", "--net", "sh", "-c", script], environment: ["UNDERSTUDY_STORE": "memory"])
         #expect(result.output.contains(#""status":"ok""#), "\(result)")
@@ -52,11 +52,11 @@ struct OddMachineTests {
             wire.send("GET / HTTP/1.1\r\nHost: localhost")
             wires.append(wire)
         }
-        // While they are there, and after they have gone.
+        // The daemon answers while the connections are open, and after they have been closed.
         for _ in 0..<20 { #expect(try TestClient(port: port).get("/_understudy/v1/health").status == 200) }
         wires.removeAll()
         #expect(try TestClient(port: port).get("/_understudy/v1/health").status == 200)
-        // The line about them comes with the next look, several times a second.
+        // The line about them is logged at the next check, several times a second.
         var told = ""
         while !told.contains("ulimit -n") {
             let data = errors.fileHandleForReading.availableData

@@ -20,7 +20,7 @@ struct ProxyTests {
         try Shell.run("curl", options(server) + arguments)
     }
 
-    /// No resolver is asked: the proxy gets the name.
+    /// Returns options for curl. The proxy gets the host's name, so no resolver is asked.
     private func options(_ server: TestServer) -> [String] {
         [
             "--silent", "--show-error", "--noproxy", "", "--proxy", server.proxyURL ?? "", "--cacert",
@@ -48,7 +48,7 @@ struct ProxyTests {
         #expect(document.output.contains("\"token_endpoint\":\"https://appleid.apple.com/auth/token\""))
         #expect(try curl(server, "-f", "https://any-project.firebaseapp.com/__/auth/handler?eventId=e").status == 22)
         #expect(try curl(server, "-f", "http://appleid.apple.com/auth/keys").output.contains("\"keys\""))
-        // Many requests on one connection, and large ones.
+        // The connection carries many requests, and large ones.
         let body = String(repeating: "x", count: 500_000)
         let file = "\(folder.path)/body"
         try body.write(toFile: file, atomically: true, encoding: .utf8)
@@ -109,7 +109,7 @@ struct ProxyTests {
             let headers = recorded?.compactMap { ($0["request"] as? [String: Any])?["headers"] } ?? []
             #expect(!"\(headers)".lowercased().contains("proxy-authorization"))
         }
-        // In a provider's answers, the real names stand as they are: the proxy leads them to the same world.
+        // A provider's answers contain the real names, which the proxy leads to the same world.
         let document = try proxied("w1:", "https://accounts.google.com/.well-known/openid-configuration")
         #expect(document.output.contains("\"https://oauth2.googleapis.com/token\""))
         let wrong = try curl(server, "-v", "--proxy-user", "a b:", "https://appleid.apple.com/auth/keys")

@@ -5,7 +5,7 @@ import Understudy
 
 @Suite("understudy seed init")
 struct SeedInitTests {
-    /// A directory with an app's configuration, and what `seed init` made of it.
+    /// A directory with an app's configuration, and the seed that `seed init` made of it.
     private final class Start {
         let folder = FileManager.default.temporaryDirectory.appending(path: "start-\(UUID())")
         let result: Shell.Result
@@ -29,7 +29,7 @@ struct SeedInitTests {
             try FileManager.default.attributesOfItem(atPath: "\(seed)/\(file)")[.posixPermissions] as? Int
         }
 
-        /// A daemon that runs on the seed.
+        /// Starts a daemon with the seed.
         func daemon() throws -> TestServer {
             let check = try Tool.run("seed", "check", seed)
             #expect(check.status == 0, "\(check.errors)")
@@ -120,7 +120,7 @@ struct SeedInitTests {
         #expect(signIn["email"] == "ada@example.com", "\(signIn)")
         let apple = try client.post("/_understudy/v1/apple/authorizations", json: ["client": "com.shop.app"])
         #expect(apple["identityToken"] != nil, "\(apple)")
-        // An iOS app's client has no secret, and its own schemes: the reversed client ID, and the bundle ID.
+        // An iOS app's client has no secret. Its redirect schemes are the reversed client ID and the bundle ID.
         for uri in ["com.googleusercontent.apps.123-abc:/oauth2callback", "com.shop.app:/oauth2callback"] {
             let query = [
                 "client_id": "123-abc.apps.googleusercontent.com", "redirect_uri": uri, "response_type": "code",

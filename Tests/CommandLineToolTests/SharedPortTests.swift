@@ -17,7 +17,7 @@ struct SharedPortTests {
         receiver.url.components(separatedBy: ":").last?.components(separatedBy: "/").first ?? ""
     }
 
-    /// Asked of the system, not of what is tested.
+    /// Whether the system allows namespaces. This doesn't ask the code under test.
     private static let mayIntercept: Bool =
         (try? Shell.run("unshare", ["--map-root-user", "--mount", "--net", "true"]).status == 0) ?? false
     private static let hasCertutil: Bool = (try? Shell.run("sh", ["-c", "command -v certutil"]).status == 0) ?? false
@@ -71,7 +71,7 @@ struct SharedPortTests {
             """)
         let lines = result.output.split(separator: "\n")
         #expect(lines.filter { $0 == "3000000" }.count == 40, "\(result)")
-        // Taken, and closed before something was sent, meanwhile, or after it.
+        // The connection was accepted, and closed before, while or after something was sent.
         #expect(["closed", "sent b''"].contains(lines.last), "\(result)")
     }
 
@@ -87,11 +87,11 @@ struct SharedPortTests {
     @Test("whoever may not have the ports is told why, what is missing, and what helps")
     func unprivileged() throws {
         guard SharedPortTests.mayIntercept, getuid() == 0 else { return }
-        // The user gets a program of its own, since that of the tests may lie where others can't look.
+        // The user gets a copy of the program, because the tests' own may be in a directory that others can't read.
         let program = "\(folder.path)/understudy"
         try FileManager.default.copyItem(atPath: Tool.path, toPath: program)
         #expect(chmod(folder.path, 0o777) == 0 && chmod(program, 0o755) == 0)
-        // The user nobody may not open the socket of the tests' PostgreSQL.
+        // The user nobody can't open the socket of the tests' PostgreSQL.
         let nobody = [
             "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=\(folder.path)", "TMPDIR=\(folder.path)",
             "UNDERSTUDY_STORE=memory",

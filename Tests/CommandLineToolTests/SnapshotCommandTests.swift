@@ -27,10 +27,10 @@ struct SnapshotCommandTests {
         #expect(mode == 0o600)
         let loaded = try Shell.run(Tool.path, ["snapshot", "load", "--store", store, "--world", "copy", file])
         #expect(loaded.status == 0, "\(loaded)")
-        // Who moves the file alone has all of it.
+        // A user who moves only the main file has all data.
         let log = FileManager.default.contents(atPath: "\(folder.path)/worlds-wal") ?? Data()
         #expect(log.isEmpty)
-        // By pipes, into the daemon's own world.
+        // The snapshot goes through pipes, into the daemon's default world.
         let piped = try Shell.run(
             "bash",
             [
@@ -55,7 +55,7 @@ struct SnapshotCommandTests {
             (["save", "--url", "http://127.0.0.1:1", "-"], 1, "http://127.0.0.1:1"),
             (["save", "--store", "tape:x", "-"], 1, "\"tape:x\" is no store"),
             (["save", "--store", "memory:", "-"], 1, "\"memory:\" is no store"),
-            // A variable that isn't set.
+            // This is what an unset variable leaves.
             (["save", "--store", "sqlite:", "-"], 1, "\"sqlite:\" is no store"),
             (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" is no store"),
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),

@@ -25,7 +25,7 @@ struct TLSTests {
             let answer = try folder.curl("-o", "/dev/null", "-w", "%{http_code}", "\(name)/_understudy/v1/health")
             #expect(["200", "404"].contains(answer.output), "\(name): \(answer)")
         }
-        // Firebase signs where the real host is named.
+        // Under its real host name, Firebase signs its tokens.
         let sign = try folder.curl(
             "--resolve", "identitytoolkit.googleapis.com:\(port):127.0.0.1", "-H", "Content-Type: application/json",
             "-d", #"{"returnSecureToken":true}"#,

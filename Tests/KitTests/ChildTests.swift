@@ -2,11 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a failing test leaves, seen from outside: these tests start their own executable again, for the examples alone.
+/// The traces of a failing test, seen from outside: these tests start their own executable again, for the failing
+/// examples only.
 @Suite("A test that fails", .enabled(if: Machine.isLinux, "elsewhere tests are no executable"))
 struct ChildTests {
     private func run(_ arguments: [String]) throws -> Shell.Result {
-        // What the parent was told to do isn't for the child.
+        // The parent's settings aren't meant for the child.
         try Shell.run(
             "env",
             ["-u", "UNDERSTUDY_URL", "-u", "UNDERSTUDY_STORE", CommandLine.arguments[0]] + arguments,

@@ -3,7 +3,7 @@ import TestSupport
 import Understudy
 import UnderstudyClient
 
-/// A world of the daemon that tests share, or `w1` of a daemon of the test's own, as a user of the client has them.
+/// A world for a test of the client: a world of the shared daemon, or `w1` of a daemon of the test's own.
 final class ClientFixture: Sendable {
     static let app = "com.example.app"
     static let service = "com.example.web.auto"
@@ -15,7 +15,7 @@ final class ClientFixture: Sendable {
 
     static var options: RunningServer.Options { RunningServer.Options() }
 
-    /// With `isAlone` or `options`, the daemon is the test's own.
+    /// Makes a world. With `isAlone` or `options`, it gets a daemon of its own.
     init(options: RunningServer.Options? = nil, token: String? = nil, isAlone: Bool = false) throws {
         let isShared = !isAlone && options == nil
         server =
@@ -27,7 +27,7 @@ final class ClientFixture: Sendable {
 
     deinit { server.stop() }
 
-    /// What a provider's endpoint answers, asked as the code under test asks it.
+    /// Sends a request to a provider's endpoint, as the code under test would.
     func ask(_ host: String, _ path: String, form: [String: String]? = nil) throws -> TestSupport.Answer {
         let client = TestClient(port: server.port)
         let target = "/~\(name)/\(host)\(path)"

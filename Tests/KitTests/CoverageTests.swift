@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import UnderstudyClient
 
-/// A call that the control API gets and the client hasn't shows here.
+/// These tests fail if the control API has a call that the client doesn't have.
 @Suite("The client and the control API")
 struct CoverageTests {
-    /// Calls without a method of their own: what each stands for is served by another call, or is for people.
+    /// The calls without a method: each is covered by another call, or is for people.
     private static let others = ["GET scenarios/:", "POST worlds/:/reset", "GET openapi.json"]
 
     @Test("have the same calls")
@@ -29,7 +29,7 @@ struct CoverageTests {
         #expect(missing.isEmpty)
     }
 
-    /// The texts in the client's sources, with a colon for each interpolation.
+    /// Returns the texts in the client's sources, with a colon for each interpolation.
     private static func literals() throws -> [String] {
         let folder = "\(Repository.root)/Sources/UnderstudyClient"
         let files = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }

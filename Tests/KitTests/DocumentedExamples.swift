@@ -10,7 +10,7 @@ import XCTest
     import FoundationNetworking
 #endif
 
-// The examples of docs/swift.md. `DocumentationTests` compares them with the page.
+// These are the examples of docs/swift.md. `DocumentationTests` compares them with the page.
 
 @Suite("Signing in", .world(at: .process))
 struct SignInTests {
@@ -89,7 +89,7 @@ struct DocumentationTests {
         #expect(answer.status == 200)
     }
 
-    /// Blocks that need Apple's frameworks, or another package, can only be parsed here.
+    /// Markers of blocks that need Apple's frameworks or another package, and can only be parsed here.
     private static let parsedOnly = ["import AuthenticationServices", "XCUIApplication", "import PackageDescription"]
 
     @Test("has examples that are compiled and run here, or are Swift at least")

@@ -6,7 +6,7 @@ import XCTest
 
 @testable import UnderstudyClient
 
-// Tests that fail on purpose. They run in a child process alone, which `ChildTests` starts to see what they leave.
+// These tests fail on purpose. They run only in a child process, which `ChildTests` starts to see their traces.
 
 enum Child {
     static let variable = "UNDERSTUDY_TESTING_CHILD"

@@ -28,7 +28,7 @@ struct PeopleTests {
         try await accounts.remove("max")
         let gone = await #expect(throws: UnderstudyError.self) { try await accounts.get("max") }
         #expect(gone?.code == "noSuchAccount")
-        // An ID isn't a way to another call.
+        // An ID can't change the path of the call.
         for id in [".", "..", "../worlds", "a?b#c"] {
             let error = await #expect(throws: UnderstudyError.self) { try await accounts.get(id) }
             #expect(error?.code == "noSuchAccount")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What users of the kits see: each public symbol says what it is.
+/// The kits' documentation must describe each public symbol.
 @Suite("The kits' documentation")
 struct PublicDocumentationTests {
     @Test(
@@ -24,7 +24,8 @@ struct PublicDocumentationTests {
         }
     }
 
-    /// Extensions have no documentation of their own, and what is a value's case stands in an enumeration that is public as a whole.
+    /// Whether the line declares a public symbol. Extensions need no documentation; a case belongs to a public
+    /// enumeration.
     private static func isPublic(_ place: Int, in lines: [String]) -> Bool {
         let line = lines[place]
         if line.hasPrefix("case "), !line.hasSuffix(":"), !line.contains(": ") {

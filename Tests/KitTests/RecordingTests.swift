@@ -5,7 +5,7 @@ import UnderstudyClient
 @Suite("The recording, by the client")
 struct RecordingTests {
     let fixture: ClientFixture
-    /// When nothing had been asked yet.
+    /// The time before the first request.
     let began = Date()
     var world: World { fixture.world }
 
@@ -55,7 +55,7 @@ struct RecordingTests {
 
     @Test("is read page by page where it is long")
     func pages() async throws {
-        // An answer shows 2 MiB of bodies.
+        // A page has 2 MiB of bodies at most.
         let value = String(repeating: "x", count: 200_000)
         for _ in 1...12 { _ = try fixture.ask("appleid.apple.com", "/auth/token", form: ["code": value]) }
         #expect(try await world.requests().count == 14)

@@ -78,7 +78,7 @@ struct SignInWithAppleTests {
 
     @Test("is what the app's own function asks", .enabled(if: Machine.isLinux, "a system may ask"))
     func shared() async throws {
-        // Decided by this process's environment, once.
+        // The authorizer was chosen once, by this process's environment.
         guard !(SignInWithApple.authorizer is SignInWithAppleStandIn) else { return }
         await #expect(throws: AppleAuthorizationError.self) { try await SignInWithApple.authorize() }
         #expect(try await SignInWithApple.credentialState(forUserID: "000.a.000") == .notFound)

@@ -174,7 +174,7 @@ struct OtherServerTests {
         let (server, daemon) = try OtherServerTests.other(
             Response(status: 401, headers: [(name: "WWW-Authenticate", value: #"Basic realm="proxy""#)]))
         let error = await #expect(throws: UnderstudyError.self) { try await daemon.health() }
-        // Foundation on Linux gives up the answer with the challenge.
+        // Foundation on Linux drops an answer that has a challenge.
         #expect(["notADaemon", "unreachable"].contains(error?.code))
         #expect(server.requests.count == 1)
     }
@@ -199,7 +199,7 @@ struct ErrorTests {
 
     @Test("say that nobody answers, and what to do")
     func unreachable() async throws {
-        // Nobody listens on a port of the system's.
+        // No process listens on this system port.
         let error = await #expect(throws: UnderstudyError.self) {
             try await Understudy(url: "http://127.0.0.1:1").health()
         }

@@ -118,7 +118,7 @@ struct DaemonSourceTests {
     }
 }
 
-/// One file can have both: a type's name comes before a module's.
+/// A file can import both: a type's name takes precedence over a module's.
 @Suite("The library and the client, in one file")
 struct BothImportedTests {
     @Test("are told apart")

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Understudy
 
-/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at Apple.
+/// A world of the built-in seed, merged with `seed`, with shorthand for requests to Apple.
 package final class AppleFixture: Sendable {
     package static let prefix = "/appleid.apple.com"
     package static let control = "/_understudy/v1"
@@ -15,7 +15,7 @@ package final class AppleFixture: Sendable {
     package let server: TestServer
     package let client: TestClient
 
-    /// With `isAlone`, the daemon is the test's own.
+    /// Makes a world. With `isAlone`, it gets a daemon of its own.
     package init(seed: String? = nil, seeds: [SeedInput]? = nil, isAlone: Bool = false) throws {
         let inputs = seeds ?? [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
         server = try isAlone ? TestServer.start(seeds: inputs) : TestServer.world(seeds: inputs)
@@ -24,7 +24,7 @@ package final class AppleFixture: Sendable {
 
     deinit { server.stop() }
 
-    /// A client secret; claims and header members replaced or, with `NSNull`, removed.
+    /// Returns a client secret. Claims and header members are replaced or, with `NSNull`, removed.
     package static func secret(
         for clientID: String = service, team: String = "A1B2C3D4E5", keyID: String = "ABC123DEFG",
         key: String? = nil, header: [String: JSONValue?] = [:], claims: [String: JSONValue?] = [:], der: Bool = false,
@@ -50,8 +50,8 @@ package final class AppleFixture: Sendable {
         try client.post("\(AppleFixture.control)/outcomes", json: outcome.merging(["provider": "apple"]) { $1 })
     }
 
-    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
-    /// machine is.
+    /// Stops the world's clock at the present time. Tests do this before steps that must happen at one moment or within
+    /// a lifetime, even on a busy machine.
     package func freeze() throws {
         _ = try client.post("\(AppleFixture.control)/clock", json: ["freeze": true])
     }
@@ -68,7 +68,7 @@ package final class AppleFixture: Sendable {
         return "\(prefix)/auth/authorize?\(TestClient.encode(form))"
     }
 
-    /// A request to the authorize endpoint that an outcome answers for `account`.
+    /// Sends a request to the authorize endpoint, which an ordered outcome answers for `account`.
     package func authorize(
         _ parameters: [String: String?] = [:], account: String = "ada", outcome: [String: Any] = [:]
     ) throws -> Answer {
@@ -81,7 +81,7 @@ package final class AppleFixture: Sendable {
         return answer.redirect["code"] ?? answer.inputs["code"] ?? ""
     }
 
-    /// Redeems a code; parameters replaced or, with `nil`, removed.
+    /// Redeems a code. Parameters are replaced or, with `nil`, removed.
     package func token(_ parameters: [String: String?]) throws -> Answer {
         var form: [String: String] = [
             "client_id": AppleFixture.service, "grant_type": "authorization_code",
@@ -97,7 +97,7 @@ package final class AppleFixture: Sendable {
         return try client.post("\(AppleFixture.control)/apple/authorizations", json: whole.merging(body) { $1 })
     }
 
-    /// The claims of a token, undecided whether it is genuine.
+    /// Returns the claims of a token without verifying it.
     package static func claims(_ token: String) -> [String: Any] {
         let parts = token.split(separator: ".")
         guard parts.count == 3, let bytes = Base64URL.decode(parts[1]) else { return [:] }

@@ -3,12 +3,12 @@ import Platform
 import Synchronization
 import Understudy
 
-/// The balancer that `Tests/Stores/balancer` started: many addresses, each of which is led to two servers.
+/// The load balancer that `Tests/Stores/balancer` started. It has many addresses, each for two servers.
 package final class Balancer: Sendable {
     package enum Kind: CaseIterable {
-        /// By turns at each request.
+        /// Alternates with each request.
         case http
-        /// By turns at each connection.
+        /// Alternates with each connection.
         case https, smtp
 
         func port(of server: RunningServer) -> Int? {
@@ -27,7 +27,7 @@ package final class Balancer: Sendable {
         let port: Int
     }
 
-    /// `nil` where the tests run without one.
+    /// The balancer; `nil` if the tests run without one.
     static let shared = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_BALANCER"].map(Balancer.init)
 
     private let folder: String
@@ -63,7 +63,7 @@ package final class Balancer: Sendable {
         unused.withLock { $0.append(address) }
     }
 
-    /// <https://docs.haproxy.org/2.6/management.html#9.3>
+    /// Sends commands to HAProxy: <https://docs.haproxy.org/2.6/management.html#9.3>
     private func tell(_ commands: [String]) throws {
         let descriptor = understudy_socket(AF_UNIX, understudy_stream, 0)
         defer { close(descriptor) }

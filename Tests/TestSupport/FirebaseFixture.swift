@@ -2,7 +2,7 @@ import Foundation
 import JOSE
 import Understudy
 
-/// A world of the built-in seed, merged with `seed`, and shorthand for what the SDKs do at Firebase.
+/// A world of the built-in seed, merged with `seed`, with shorthand for the SDKs' requests to Firebase.
 package final class FirebaseFixture: Sendable {
     package static let control = "/_understudy/v1"
     package static let project = "demo-app"
@@ -11,13 +11,13 @@ package final class FirebaseFixture: Sendable {
     package static let toolkit = "/identitytoolkit.googleapis.com"
     package static let handler = "https://demo-app.firebaseapp.com/__/auth/handler"
     package static let rawNonce = "eKzHrxuPcjvgqQLk0sJfUmaWOEYRnt7V"
-    /// Another app of the seed's team, for audiences that the project doesn't take.
+    /// Another app of the seed's team, for audiences that the project refuses.
     package static let otherApp = "com.example.app.watch"
 
     package let server: TestServer
     package let client: TestClient
 
-    /// With `isAlone`, the daemon is the test's own.
+    /// Makes a world. With `isAlone`, it gets a daemon of its own.
     package init(seed: String? = nil, isAlone: Bool = false) throws {
         let seeds: [SeedInput] =
             [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
@@ -29,8 +29,8 @@ package final class FirebaseFixture: Sendable {
 
     package static func sha256(_ text: String) -> String { Hex.encode(Digest.sha256(text)) }
 
-    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
-    /// machine is.
+    /// Stops the world's clock at the present time. Tests do this before steps that must happen at one moment or within
+    /// a lifetime, even on a busy machine.
     package func freeze() throws {
         _ = try client.post("\(FirebaseFixture.control)/clock", json: ["freeze": true])
     }
@@ -46,12 +46,12 @@ package final class FirebaseFixture: Sendable {
 
     // MARK: - Operations
 
-    /// As the Apple SDK calls it in emulator mode.
+    /// Makes a call as the Apple SDK does in emulator mode.
     package func legacy(_ name: String, _ body: [String: Any], key: String = key) throws -> Answer {
         try client.post("\(FirebaseFixture.legacy)/\(name)?key=\(key)", json: body)
     }
 
-    /// As the web SDK calls it in emulator mode.
+    /// Makes a call as the web SDK does in emulator mode.
     package func v1(_ name: String, _ body: [String: Any], key: String = key) throws -> Answer {
         try client.post("\(FirebaseFixture.toolkit)/v1/accounts:\(name)?key=\(key)", json: body)
     }
@@ -60,7 +60,7 @@ package final class FirebaseFixture: Sendable {
         try client.post("\(FirebaseFixture.toolkit)/v2/\(name)?key=\(key)", json: body)
     }
 
-    /// As production is called: by the real host name.
+    /// Makes a call as in production: under the real host name.
     package func hosted(_ name: String, _ body: [String: Any], host: String = "identitytoolkit.googleapis.com") throws
         -> Answer
     {
@@ -81,14 +81,15 @@ package final class FirebaseFixture: Sendable {
         return (answer.json["users"] as? [[String: Any]])?.first ?? [:]
     }
 
-    /// The providers of a user, as lookup lists them.
+    /// Returns the providers of a user, as lookup lists them.
     package func providers(_ idToken: String?) throws -> [String] {
         (try lookup(idToken)["providerUserInfo"] as? [[String: Any]] ?? []).compactMap { $0["providerId"] as? String }
     }
 
     // MARK: - Credentials
 
-    /// What a device delivers after Sign in with Apple; by default the app sent the nonce's SHA-256, as it should.
+    /// Returns the credential of a device after Sign in with Apple. By default, the app has sent the nonce's SHA-256
+    /// digest, as it should.
     package func apple(
         _ account: String = "ada", nonce: String? = sha256(rawNonce), client app: String = "com.example.app"
     ) throws -> Answer {
@@ -97,7 +98,7 @@ package final class FirebaseFixture: Sendable {
         return try client.post("\(FirebaseFixture.control)/apple/authorizations", json: body)
     }
 
-    /// `postBody` as the Apple SDK writes it: raw, in its order.
+    /// Returns `postBody` as the Apple SDK writes it: not encoded, in its order.
     package static func postBody(
         _ provider: String, idToken: String? = nil, nonce: String? = nil, accessToken: String? = nil,
         user: String? = nil
@@ -108,7 +109,7 @@ package final class FirebaseFixture: Sendable {
         ].compactMap { $0 }.joined(separator: "&")
     }
 
-    /// verifyAssertion as the Apple SDK sends it.
+    /// Sends verifyAssertion as the Apple SDK does.
     package func assertion(_ postBody: String, _ more: [String: Any] = [:]) throws -> Answer {
         let body: [String: Any] = [
             "requestUri": "http://localhost", "postBody": postBody, "returnSecureToken": true,
@@ -117,7 +118,7 @@ package final class FirebaseFixture: Sendable {
         return try legacy("verifyAssertion", body.merging(more) { $1 })
     }
 
-    /// Sign in with Apple from end to end.
+    /// Signs in with Apple from end to end.
     package func signInWithApple(_ account: String = "ada", _ more: [String: Any] = [:]) throws -> Answer {
         let credential = try apple(
             account, nonce: FirebaseFixture.sha256(account + FirebaseFixture.rawNonce + "\(more.count)"))
@@ -164,10 +165,10 @@ extension Answer {
         (json["error"] as? [String: Any])?["message"] as? String ?? json["errorMessage"] as? String ?? ""
     }
 
-    /// What stands before ` : `.
+    /// The part before ` : `.
     package var errorCode: String { message.components(separatedBy: " : ")[0] }
 
-    /// Claims of the ID token in it, undecided whether it is genuine.
+    /// Returns the claims of the answer's ID token without verifying it.
     package func claims(_ name: String = "idToken") -> [String: Any] {
         AppleFixture.claims(unsignedForm(self[name] ?? ""))
     }
@@ -178,7 +179,7 @@ extension Answer {
 extension FirebaseFixture {
     // MARK: - Administrators and codes
 
-    /// As an Admin SDK calls an emulator.
+    /// Makes a call as an Admin SDK does at an emulator.
     package func admin(
         _ method: String, _ path: String, _ body: [String: Any]? = nil, version: String = "v1",
         project id: String = project
@@ -193,13 +194,13 @@ extension FirebaseFixture {
         (try admin("POST", "/accounts:lookup", ["localId": [localId]]).json["users"] as? [[String: Any]])?.first ?? [:]
     }
 
-    /// The latest code in an e-mail to `address`.
+    /// Returns the latest code in an e-mail to `address`.
     package func mail(_ address: String, scope: String = "") throws -> [String: Any] {
         let codes = try client.get("/emulator/v1/projects/\(FirebaseFixture.project)\(scope)/oobCodes").json["oobCodes"]
         return (codes as? [[String: Any]] ?? []).last { $0["email"] as? String == address } ?? [:]
     }
 
-    /// The latest code in a text message.
+    /// Returns the latest code in a text message.
     package func message(_ number: String) throws -> String {
         let codes = try client.get("/emulator/v1/projects/\(FirebaseFixture.project)/verificationCodes").json[
             "verificationCodes"]
@@ -207,7 +208,7 @@ extension FirebaseFixture {
             ?? ""
     }
 
-    /// A user with a verified address, signed in.
+    /// Signs in a user with a verified address.
     package func verifiedUser(_ email: String = "ada@example.org") throws -> Answer {
         let made = try signUp(email)
         _ = try admin("POST", "/accounts:update", ["localId": made["localId"] ?? "", "emailVerified": true])

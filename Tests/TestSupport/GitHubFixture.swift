@@ -1,14 +1,14 @@
 import Foundation
 import Understudy
 
-/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at GitHub.
+/// A world of the built-in seed, merged with `seed`, with shorthand for requests to GitHub.
 package final class GitHubFixture: Sendable {
     package static let web = "/github.com"
     package static let api = "/api.github.com"
     package static let control = "/_understudy/v1"
-    /// Answered automatically for Ada.
+    /// A client that is answered automatically for Ada.
     package static let automatic = "Ov23liAutoAnswers001"
-    /// Asks on a page.
+    /// A client whose sign-ins ask on a page.
     package static let asking = "Iv1.0123456789abcdef"
     package static let gitHubApp = "Iv23liGitHubApp00001"
     package static let suspended = "Ov23liSuspended00001"
@@ -21,7 +21,7 @@ package final class GitHubFixture: Sendable {
     package let server: TestServer
     package let client: TestClient
 
-    /// With `isAlone`, the daemon is the test's own.
+    /// Makes a world. With `isAlone`, it gets a daemon of its own.
     package init(seed: String? = nil, isAlone: Bool = false) throws {
         let seeds: [SeedInput] =
             [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
@@ -37,8 +37,8 @@ package final class GitHubFixture: Sendable {
         guard answer.status == 201 || answer.status == 200 else { throw TransportError(reason: "\(answer)") }
     }
 
-    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
-    /// machine is.
+    /// Stops the world's clock at the present time. Tests do this before steps that must happen at one moment or within
+    /// a lifetime, even on a busy machine.
     package func freeze() throws {
         _ = try client.post("\(GitHubFixture.control)/clock", json: ["freeze": true])
     }
@@ -63,7 +63,7 @@ package final class GitHubFixture: Sendable {
         try authorize(parameters).redirect["code"] ?? ""
     }
 
-    /// Redeems a code, answered in JSON; parameters replaced or, with `nil`, removed.
+    /// Redeems a code, answered in JSON. Parameters are replaced or, with `nil`, removed.
     package func exchange(
         _ parameters: [String: String?], headers: [String: String] = ["Accept": "application/json"]
     ) throws -> Answer {
@@ -74,7 +74,7 @@ package final class GitHubFixture: Sendable {
         return try client.post("\(GitHubFixture.web)/login/oauth/access_token", form: form, headers: headers)
     }
 
-    /// A token for a person, by an ordered approval and an exchange.
+    /// Returns a token for a person, by an ordered approval and an exchange.
     package func token(
         scope: String? = nil, client clientID: String = automatic, account: String = "ada"
     ) throws -> String {
@@ -100,7 +100,7 @@ package final class GitHubFixture: Sendable {
             method, "\(GitHubFixture.api)\(path)", headers: all.merging(headers) { $1 }, body: body)
     }
 
-    /// The header of an app that authenticates with its secret.
+    /// Returns the header of an app that authenticates with its secret.
     package static func basic(_ clientID: String = automatic, secret: String = secret) -> [String: String] {
         ["Authorization": "Basic \(Data("\(clientID):\(secret)".utf8).base64EncodedString())"]
     }

@@ -1,6 +1,6 @@
 import Platform
 
-/// What the machine has on which the tests run.
+/// The machine on which the tests run.
 package enum Machine {
     package static let isLinux: Bool = {
         #if os(Linux)

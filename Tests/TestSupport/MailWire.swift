@@ -1,10 +1,10 @@
 import Foundation
 
-/// A plain socket that speaks SMTP, so that tests can send what no client library would.
+/// A plain socket for SMTP, with which tests can send what no client library would.
 package final class MailWire {
     private let wire: Wire
 
-    /// Reads the greeting, too.
+    /// Connects, and reads the greeting.
     package init(port: Int, timeoutSeconds: Int = patienceSeconds) throws {
         wire = try Wire(port: port, timeoutSeconds: timeoutSeconds)
         greeting = ""
@@ -16,7 +16,7 @@ package final class MailWire {
     package func send(_ text: String) { wire.send(text) }
     package func finishSending() { wire.finishSending() }
 
-    /// All lines of a reply; `nil` when the connection is closed in its place.
+    /// Returns all lines of a reply; `nil` if the connection is closed instead.
     package func reply() -> String? {
         var lines: [String] = []
         while let line = wire.nextLine() {
@@ -32,7 +32,7 @@ package final class MailWire {
         return reply()
     }
 
-    /// The codes of the answers to lines, 0 where the connection was closed.
+    /// Sends lines, and returns the codes of the answers; 0 if the connection was closed.
     package func codes(_ lines: String...) -> [Int] {
         lines.map { say($0).flatMap { Int($0.prefix(3)) } ?? 0 }
     }

@@ -1,12 +1,12 @@
 import Testing
 
-/// Tests that say something of one process: their daemons have no replicas, whatever the other tests' have.
+/// Marks tests about a single process: their daemons never have replicas.
 package struct OneProcess: TestTrait, SuiteTrait, TestScoping {
     @TaskLocal static var isRequired = false
 
     package let isRecursive = true
 
-    /// Why two replicas behind a balancer can't show it.
+    /// The reason why two replicas behind a balancer can't show it.
     let reason: Comment
 
     package var comments: [Comment] { [reason] }

@@ -1,14 +1,14 @@
 import Foundation
 import Understudy
 
-/// A world of the built-in seed, merged with `seed`, and shorthand for what tests do at its issuer `corp`.
+/// A world of the built-in seed, merged with `seed`, with shorthand for requests to its issuer `corp`.
 package final class OpenIDFixture: Sendable {
     package static let control = "/_understudy/v1"
     package static let web = "web"
     package static let spa = "spa"
     package static let secret = "openid-secret-for-tests"
     package static let callback = "http://localhost:3000/callback"
-    /// RFC 7636, appendix B.
+    /// The example of RFC 7636, appendix B.
     package static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     package static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
@@ -16,7 +16,7 @@ package final class OpenIDFixture: Sendable {
     package let client: TestClient
     package let base: String
 
-    /// `issuer` are members of the issuer `corp`, and `clients` further clients of it, in JSON.
+    /// Makes a world. `issuer` has members of the issuer `corp`, and `clients` has further clients of it, in JSON.
     package convenience init(
         issuer: String = "", clients: String = "", base: String = "/oidc/corp", isAlone: Bool = false
     ) throws {
@@ -26,7 +26,7 @@ package final class OpenIDFixture: Sendable {
             isAlone: isAlone)
     }
 
-    /// With `isAlone`, the daemon is the test's own.
+    /// Makes a world. With `isAlone`, it gets a daemon of its own.
     package init(seed: String, base: String = "/oidc/corp", isAlone: Bool = false) throws {
         let seeds: [SeedInput] = [.builtIn, .json(seed, directory: "\(Repository.root)/seed-data")]
         server = try isAlone ? TestServer.start(seeds: seeds) : TestServer.world(seeds: seeds)
@@ -36,7 +36,7 @@ package final class OpenIDFixture: Sendable {
 
     deinit { server.stop() }
 
-    /// What `iss` says, where it follows the request.
+    /// The expected `iss`, if it follows from the request's address.
     package var issuer: String { "http://localhost:\(server.port)\(base)" }
 
     package func order(_ outcome: [String: Any]) throws {
@@ -45,8 +45,8 @@ package final class OpenIDFixture: Sendable {
         guard answer.status == 201 else { throw TransportError(reason: "\(answer)") }
     }
 
-    /// Stops the world's clock at the present time, for what must happen at one moment, or within a lifetime, however busy the
-    /// machine is.
+    /// Stops the world's clock at the present time. Tests do this before steps that must happen at one moment or within
+    /// a lifetime, even on a busy machine.
     package func freeze() throws {
         _ = try client.post("\(OpenIDFixture.control)/clock", json: ["freeze": true])
     }
@@ -55,7 +55,7 @@ package final class OpenIDFixture: Sendable {
         _ = try client.post("\(OpenIDFixture.control)/clock", json: ["advance": duration])
     }
 
-    /// The parameters of an authorization request, replaced or, with `nil`, removed.
+    /// Returns the parameters of an authorization request, replaced or, with `nil`, removed.
     package func parameters(_ changes: [String: String?] = [:]) -> [String: String] {
         var form = [
             "client_id": OpenIDFixture.web, "redirect_uri": OpenIDFixture.callback, "response_type": "code",
@@ -69,7 +69,7 @@ package final class OpenIDFixture: Sendable {
         "\(base)/authorize?\(TestClient.encode(parameters(changes)))"
     }
 
-    /// An authorization request, which `person` approves, if there is one.
+    /// Sends an authorization request, which `person` approves if there is one.
     package func authorize(_ changes: [String: String?] = [:], by person: String? = "ada") throws -> Answer {
         if let person { try order(["outcome": "approve", "account": person]) }
         return try client.get(authorizePath(changes))
@@ -79,7 +79,7 @@ package final class OpenIDFixture: Sendable {
         try authorize(changes, by: person).redirect["code"] ?? ""
     }
 
-    /// A request to the token endpoint by the client `web`.
+    /// Sends a request to the token endpoint as the client `web`.
     package func token(_ changes: [String: String?]) throws -> Answer {
         var form = [
             "client_id": OpenIDFixture.web, "client_secret": OpenIDFixture.secret, "grant_type": "authorization_code",
@@ -100,7 +100,7 @@ package final class OpenIDFixture: Sendable {
         ["Authorization": "Basic \(Data("\(client):\(secret)".utf8).base64EncodedString())"]
     }
 
-    /// The claims of a token, unverified.
+    /// Returns the claims of a token without verifying it.
     package static func claims(_ token: String?) -> [String: Any] {
         let parts = (token ?? "").split(separator: ".")
         guard parts.count > 1 else { return [:] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The command line of OpenSSL, with keys and messages in a folder of its own.
+/// OpenSSL's command line, with keys and messages in a temporary folder.
 package final class OpenSSLTool {
     private let folder: URL
 
@@ -16,14 +16,14 @@ package final class OpenSSLTool {
         package let description: String
     }
 
-    /// Writes a file, and gives back its path.
+    /// Writes a file, and returns its path.
     package func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let place = folder.appending(path: name)
         try Data(bytes).write(to: place)
         return place.path()
     }
 
-    /// Runs `openssl`, and gives back what it prints.
+    /// Runs `openssl`, and returns its output.
     @discardableResult
     package func run(_ arguments: [String]) throws -> String {
         let result = try Shell.run("openssl", arguments)
@@ -39,7 +39,7 @@ package final class OpenSSLTool {
         return (pem, try run(["pkey", "-in", file("generated.pem", Array(pem.utf8)), "-pubout"]))
     }
 
-    /// Signs a message with SHA-256: an ECDSA signature is in DER.
+    /// Signs a message with SHA-256. An ECDSA signature is in DER.
     package func signature(of message: [UInt8], privatePEM: String) throws -> [UInt8] {
         let path = folder.appending(path: "made.sig").path()
         try run([
@@ -49,7 +49,7 @@ package final class OpenSSLTool {
         return try Array(Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Whether a signature with SHA-256 is the key's. One by ECDSA is in DER.
+    /// Whether a signature with SHA-256 is the key's. An ECDSA signature must be in DER.
     package func isValid(_ signature: [UInt8], of message: [UInt8], publicPEM: String) throws -> Bool {
         try Shell.run(
             "openssl",
@@ -60,7 +60,7 @@ package final class OpenSSLTool {
         ).output.contains("Verified OK")
     }
 
-    /// Puts the two halves of an ECDSA signature of P-256 into DER.
+    /// Encodes the two halves of an ECDSA signature of P-256 as DER.
     package func der(ofRaw raw: [UInt8]) throws -> [UInt8] {
         let hex = raw.map { String(format: "%02x", $0) }
         let middle = hex.count / 2
@@ -76,7 +76,7 @@ package final class OpenSSLTool {
         return try Array(Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Takes the two halves of an ECDSA signature of P-256 out of DER.
+    /// Decodes the two halves of an ECDSA signature of P-256 from DER.
     package func raw(ofDER der: [UInt8]) throws -> [UInt8] {
         let printed = try run(["asn1parse", "-inform", "DER", "-in", file("given.der", der)])
         let halves = printed.matches(of: /INTEGER +:([0-9A-F]+)/).map { String($0.output.1) }

@@ -6,7 +6,8 @@ package struct Production: Sendable {
 
     package init(_ fixture: FirebaseFixture) { self.fixture = fixture }
 
-    /// A project as the recordings' one: an Identity Platform project with test numbers and email enumeration protection.
+    /// Makes a project like the one of the recordings: an Identity Platform project with test numbers and email
+    /// enumeration protection.
     package init(seed: String = "{}") throws {
         try self.init(
             FirebaseFixture(
@@ -29,14 +30,14 @@ package struct Production: Sendable {
         Array(try JSONSerialization.data(withJSONObject: body))
     }
 
-    /// What an app calls.
+    /// Makes a call of an app.
     package func client(_ name: String, _ body: [String: Any], key: String? = FirebaseFixture.key) throws -> Answer {
         try send(
             "POST", "identitytoolkit.googleapis.com", "/v1/accounts:\(name)" + (key.map { "?key=\($0)" } ?? ""),
             ["Content-Type": "application/json"], json(body))
     }
 
-    /// What an administrator calls, below the project.
+    /// Makes a call of an administrator, below the project.
     package func admin(
         _ path: String, _ body: [String: Any]? = nil, method: String = "POST", isAuthorized: Bool = true
     ) throws -> Answer {
@@ -46,13 +47,13 @@ package struct Production: Sendable {
             body.map { try json($0) } ?? [])
     }
 
-    /// Makes a user with an address, `ID@example.org`, and a password.
+    /// Creates a user with the address `ID@example.org` and a password.
     package func create(_ id: String, _ more: [String: Any] = [:]) throws -> Answer {
         let body: [String: Any] = ["localId": id, "email": "\(id)@example.org", "password": "password123"]
         return try admin("/accounts", body.merging(more) { $1 })
     }
 
-    /// What an administrator's lookup says of a user.
+    /// Returns a user in the form of an administrator's lookup.
     package func user(_ id: String) throws -> [String: Any] {
         (try admin("/accounts:lookup", ["localId": [id]]).json["users"] as? [[String: Any]])?.first ?? [:]
     }
@@ -76,6 +77,6 @@ package struct Production: Sendable {
 }
 
 extension Answer {
-    /// The names of the members, in the order of the alphabet.
+    /// The names of the members, sorted.
     package var names: [String] { json.keys.sorted() }
 }

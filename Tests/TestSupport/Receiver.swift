@@ -1,7 +1,7 @@
 import HTTPServer
 import Synchronization
 
-/// A server that keeps what is posted to it.
+/// A server that records the requests it gets.
 package final class Receiver: Sendable {
     private let kept = Mutex<[Request]>([])
     private let server = Mutex<Server?>(nil)

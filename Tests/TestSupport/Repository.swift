@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files of the repository, found from where this source lies.
+/// The files of the repository, found from this source's path.
 package enum Repository {
     package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path()

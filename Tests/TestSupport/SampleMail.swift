@@ -2,15 +2,15 @@ import EmulatorCore
 import Foundation
 import Synchronization
 
-/// Mails that Python's library writes, as web frameworks do.
+/// Mails made by Python's library, in the form of web frameworks.
 package enum SampleMail: String, CaseIterable, Sendable {
-    /// A text with HTML as its alternative, as Django's `EmailMultiAlternatives`.
+    /// A text with HTML as its alternative, like Django's `EmailMultiAlternatives`.
     case django
-    /// The same with attachments, as Rails' Action Mailer.
+    /// A text and HTML with attachments, like Rails' Action Mailer.
     case rails
     /// A calendar invitation.
     case invitation
-    /// HTML that shows a picture from the mail itself.
+    /// HTML that shows a picture contained in the mail.
     case newsletter
 
     private static let script = """
@@ -44,7 +44,7 @@ package enum SampleMail: String, CaseIterable, Sendable {
 
     private static let written = Mutex<[SampleMail: [UInt8]]>([:])
 
-    /// Lines ended by CR LF.
+    /// The source, with CR LF at the end of each line.
     package var raw: [UInt8] {
         get throws {
             if let raw = SampleMail.written.withLock({ $0[self] }) { return raw }
@@ -53,7 +53,8 @@ package enum SampleMail: String, CaseIterable, Sendable {
             guard let raw = Data(base64Encoded: result.output), !raw.isEmpty else {
                 throw TransportError(reason: result.errors)
             }
-            // Tests that ask at the same time get the same: each run of the script chooses other boundaries.
+            // Tests that ask at the same time get the same mail, although each run of the script chooses other
+            // boundaries.
             return SampleMail.written.withLock { written in
                 let kept = written[self] ?? Array(raw)
                 written[self] = kept
@@ -62,7 +63,7 @@ package enum SampleMail: String, CaseIterable, Sendable {
         }
     }
 
-    /// As it lies in an inbox.
+    /// Returns the mail as an inbox holds it.
     package func message(
         from sender: String = "bounces@example.com", to recipients: [String] = ["ada@example.com"],
         relay: SentMessage.Relay? = nil, authentication: [MailAuthentication] = []
@@ -73,7 +74,7 @@ package enum SampleMail: String, CaseIterable, Sendable {
     }
 }
 
-/// A relay that gives the mail to somebody else, as if from an address of its own.
+/// Returns a relay that forwards the mail to another person, from an address of the relay's own.
 package func forwardingRelay() -> SentMessage.Relay {
     SentMessage.Relay(
         title: "Apple's relay", address: "x@privaterelay.appleid.com",
@@ -85,7 +86,7 @@ package func forwardingRelay() -> SentMessage.Relay {
             ]))
 }
 
-/// Takes all mails but those to `refused.example`, as if by SMTP.
+/// Accepts all mails but those to `refused.example`, as if by SMTP.
 package final class SampleSubmission: MailSubmission {
     private let log = Mutex<[(sender: String, recipients: [String], raw: [UInt8])]>([])
 

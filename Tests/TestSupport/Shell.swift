@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another program, run to its end.
+/// Runs another program to its end.
 package enum Shell {
     package struct Result: Sendable {
         package let status: Int32

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An endpoint, and a request to it that goes well.
+/// An endpoint, and a request to it that succeeds.
 package struct Site: Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
         case authorization
@@ -13,17 +13,17 @@ package struct Site: Sendable, CustomStringConvertible {
     package let kind: Kind
     package let provider: String
     package let method: String
-    /// `nil` for the control API.
+    /// The host; `nil` for the control API.
     package let host: String?
     package let path: String
     /// The parameters of an authorization.
     var form: [String: String] = [:]
-    /// Gets what it needs, and sends the request. The world's prefix stands before every path.
+    /// Prepares and sends the request. The world's prefix precedes every path.
     package let call: @Sendable (_ client: TestClient, _ world: String) throws -> Answer
 
     package var description: String { "\(method) \(host ?? "")\(path)" }
 
-    /// As `match` of a fault.
+    /// The conditions that match it, for a fault.
     package var match: [String: String] {
         var match = ["method": method, "path": path]
         match["host"] = host
@@ -77,18 +77,18 @@ extension Site {
         }
     }
 
-    /// The request of an authorization, with further parameters.
+    /// Returns the target of an authorization request, with further parameters.
     package func target(_ more: [String: String] = [:]) -> String {
         "/\(host ?? "")\(path)?\(TestClient.encode(form.merging(more) { $1 }))"
     }
 
-    /// The code of a redirect, Facebook's fragment left out.
+    /// Returns the code of a redirect, without Facebook's fragment.
     package static func code(_ answer: Answer) -> String {
         let query = answer.location.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
         return Answer.fields(String(query))["code"] ?? ""
     }
 
-    /// Whether it refuses a code as one that was redeemed before, in the words and codes of the providers.
+    /// Whether the answer refuses a code as redeemed before, in the providers' words and codes.
     package static func saysUsed(_ answer: Answer) -> Bool {
         !answer.diagnosis.isEmpty
             && ["invalid_grant", "bad_verification_code", "code has been used"].contains { answer.text.contains($0) }
@@ -140,7 +140,7 @@ extension Site {
         }
     }
 
-    /// Signs Ada in at a provider and redeems the code. `more` are further parameters of the authorization.
+    /// Signs Ada in at a provider and redeems the code. `more` has further parameters of the authorization.
     package static func signIn(
         at provider: String, _ client: TestClient, _ world: String = "", more: [String: String] = [:]
     ) throws -> Answer {

@@ -2,13 +2,13 @@ import Foundation
 import JOSE
 import WebAuthn
 
-/// An authenticator that holds one credential and asks nobody.
+/// An authenticator with a single credential that asks no person.
 package final class SoftwareAuthenticator {
     package enum Attestation: Sendable {
         case none
-        /// Signed by the credential itself.
+        /// The attestation is signed by the credential itself.
         case packedSelf
-        /// Signed by another key, as if it were the credential's.
+        /// The attestation claims to be signed by the credential, but another key has signed it.
         case packedForged
         case other(String)
     }
@@ -16,7 +16,7 @@ package final class SoftwareAuthenticator {
     package let id: [UInt8]
     package var relyingParty = "localhost"
     package var origin = "http://localhost:3000"
-    /// A person was there (1) and was verified (4).
+    /// The flags: a person was present (1) and verified (4).
     package var flags: UInt8 = 0x05
     package var signCount: UInt32 = 1
     package var attestation = Attestation.none
@@ -32,7 +32,7 @@ package final class SoftwareAuthenticator {
 
     package var credentialID: String { Base64URL.encode(id) }
 
-    /// The public key as COSE has it.
+    /// The public key in COSE.
     private var cose: CBOR {
         func number(_ name: String) -> CBOR {
             let text = key.publicMembers.first { $0.0 == name }?.1.string ?? ""
@@ -69,7 +69,7 @@ package final class SoftwareAuthenticator {
         return algorithm == .es256 ? ECDSASignature.der(fromRaw: raw) ?? [] : raw
     }
 
-    /// What a client sends after `navigator.credentials.create`. The challenge is in base64.
+    /// Returns the client's message after `navigator.credentials.create`. The challenge is in base64.
     package func registration(_ challenge: String) throws -> [String: Any] {
         let clientData = try clientData("webauthn.create", challenge)
         let data = authenticatorData(hasCredential: true)
@@ -102,7 +102,7 @@ package final class SoftwareAuthenticator {
         ]
     }
 
-    /// What a client sends after `navigator.credentials.get`.
+    /// Returns the client's message after `navigator.credentials.get`.
     package func assertion(_ challenge: String, userHandle: String? = nil) throws -> [String: Any] {
         let clientData = try clientData("webauthn.get", challenge)
         let data = authenticatorData(hasCredential: false)
@@ -116,7 +116,7 @@ package final class SoftwareAuthenticator {
 }
 
 extension CBOR {
-    /// As RFC 8949 writes it, lengths as short as can be.
+    /// The encoding of RFC 8949, with lengths as short as possible.
     package var encoded: [UInt8] {
         switch self {
         case .integer(let value) where value >= 0: CBOR.head(0, UInt64(value))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A browser of sorts: keeps the session's cookie and follows redirects within the daemon.
+/// A simple browser: it keeps the session's cookie and follows redirects within the daemon.
 package final class TestBrowser {
     private let client: TestClient
     private var cookies: [String: String] = [:]
@@ -11,7 +11,7 @@ package final class TestBrowser {
 
     package func post(_ path: String, _ form: [String: String]) throws -> Answer { try send("POST", path, form: form) }
 
-    /// Posts a page's form with its hidden inputs, to where it says.
+    /// Posts a page's form with its hidden inputs, to the form's address.
     package func submit(_ page: Answer, _ form: [String: String], scopes: [String] = []) throws -> Answer {
         let action = Answer.attribute("action", of: page.text.components(separatedBy: "<form ").last ?? "")
         let path = action.replacingOccurrences(of: "http://localhost:\(client.port)", with: "")

@@ -2,7 +2,7 @@ import Foundation
 import Platform
 import Testing
 
-/// An HTTP answer as it came over the wire.
+/// An HTTP answer as it was received.
 package struct Answer: Sendable, CustomStringConvertible {
     package let status: Int
     package let headers: [(name: String, value: String)]
@@ -17,11 +17,11 @@ package struct Answer: Sendable, CustomStringConvertible {
     package var note: String { header("Understudy-Note") ?? "" }
     package var location: String { header("Location") ?? "" }
 
-    /// Whether the daemon refuses something without saying why. Every answer in every test is looked at.
+    /// Whether the daemon refuses a request without a reason. Every answer in every test is checked.
     package var isUnexplained: Bool {
         guard header("Understudy-Request") != nil, diagnosis.isEmpty else { return false }
         let parameters = redirect
-        // A device that asks before the person has decided isn't refused.
+        // A device that polls before the person has decided isn't refused.
         if !note.isEmpty,
             self["error"] ?? parameters["error"] ?? Answer.fields(text)["error"] == "authorization_pending"
         {
@@ -40,7 +40,7 @@ package struct Answer: Sendable, CustomStringConvertible {
 
     package var description: String { "\(status) \(headers) \(text)" }
 
-    /// Parameters of the redirect, from its query or its fragment.
+    /// The parameters of a redirect, from its query or its fragment.
     package var redirect: [String: String] {
         let mark = location.firstIndex { $0 == "?" || $0 == "#" } ?? location.endIndex
         return Answer.fields(String(location[mark...].dropFirst()))
@@ -57,7 +57,7 @@ package struct Answer: Sendable, CustomStringConvertible {
         return fields
     }
 
-    /// The hidden inputs of a page's form, entities resolved.
+    /// The hidden inputs of a page's form, with entities resolved.
     package var inputs: [String: String] {
         var inputs: [String: String] = [:]
         for tag in text.components(separatedBy: "<input ").dropFirst() where tag.contains("type=\"hidden\"") {
@@ -83,11 +83,11 @@ package struct TransportError: Error {
     package let reason: String
 }
 
-/// A plain socket that speaks HTTP, so that tests can send what no client library would.
+/// A plain socket for HTTP, with which tests can send what no client library would.
 package final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []
-    /// Whether nothing came for so long that nobody waited on.
+    /// Whether a read has timed out.
     private var hasTimedOut = false
 
     package init(port: Int, host: String = "127.0.0.1", timeoutSeconds: Int = patienceSeconds) throws {
@@ -121,7 +121,7 @@ package final class Wire {
 
     deinit { close(descriptor) }
 
-    /// Has sent a GET, and not yet read the answer.
+    /// Sends a GET, and doesn't wait for the answer.
     package static func asking(port: Int, _ path: String) -> Wire? {
         guard let wire = try? Wire(port: port) else { return nil }
         wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -141,7 +141,7 @@ package final class Wire {
 
     package func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// `false` at the end.
+    /// Reads more bytes. Returns `false` at the end.
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -151,7 +151,7 @@ package final class Wire {
         return true
     }
 
-    /// The next line without its end; `nil` when the connection closes before one is whole.
+    /// Returns the next line without its end; `nil` if the connection closes before.
     package func nextLine() -> String? {
         while true {
             if let end = received.firstIndex(of: 0x0A) {
@@ -162,24 +162,24 @@ package final class Wire {
         }
     }
 
-    /// Says that nothing more is sent.
+    /// Closes the sending half.
     package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Everything until the connection closes.
+    /// Returns everything until the connection closes.
     package func rest() -> [UInt8] {
         while fill() {}
         defer { received = [] }
         return received
     }
 
-    /// A chunked body, to its end. Takes the header first, if it is still to come.
+    /// Returns a chunked body, to its end. Reads the header first if it is still to come.
     package func chunks() throws -> String {
         var body = ""
         while let chunk = try chunk() { body += chunk }
         return body
     }
 
-    /// The next chunk of a chunked body, `nil` at its end.
+    /// Returns the next chunk of a chunked body; `nil` at its end.
     package func chunk() throws -> String? {
         if received.isEmpty, !fill() { throw TransportError(reason: "connection closed between chunks") }
         if received.starts(with: Array("HTTP/".utf8)) { _ = try receive(toHEAD: true) }
@@ -203,13 +203,13 @@ package final class Wire {
 
     package var isClosed: Bool { received.isEmpty && !fill() && !hasTimedOut }
 
-    /// Takes everything, and says whether the connection closes after it.
+    /// Whether the connection closes, after everything has been read.
     package var closes: Bool {
         _ = rest()
         return !hasTimedOut
     }
 
-    /// The next answer on the connection.
+    /// Returns the next answer on the connection.
     package func receive(toHEAD: Bool = false) throws -> Answer {
         var end = received.firstOffset(of: "\r\n\r\n")
         while end == nil {
@@ -237,11 +237,12 @@ package final class Wire {
 }
 
 extension [UInt8] {
-    /// The offset of the first occurrence of `text`. Foundation searches, since generic code that isn't optimized is slow.
+    /// Returns the offset of the first occurrence of `text`. Foundation searches, because unoptimized generic code is
+    /// slow.
     fileprivate func firstOffset(of text: String) -> Int? { Data(self).range(of: Data(text.utf8))?.lowerBound }
 }
 
-/// Talks to one server.
+/// A client of one server.
 package struct TestClient: Sendable {
     package let port: Int
     package var host = "localhost"

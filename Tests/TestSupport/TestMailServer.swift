@@ -1,16 +1,16 @@
 import SMTPServer
 import Synchronization
 
-/// A mail server whose answers are said by a test.
+/// A mail server whose answers are chosen by a test.
 package final class TestMailServer: MailReceiver {
-    /// A message with what was known of the client.
+    /// A message, with the known properties of its client.
     package struct Mail: Sendable {
         package let envelope: MailEnvelope
         package let client: SMTPSession.Client
         package let content: [UInt8]
     }
 
-    /// What to answer to a command, by its verb; `.goOn` is the server's own answer.
+    /// Returns the answer to a command, by its verb; `.goOn` is the server's own answer.
     private let answer: @Sendable (String, SMTPSession) -> MailDecision
     private let received = Mutex<[Mail]>([])
 
@@ -53,7 +53,7 @@ package final class TestMailServer: MailReceiver {
         func end(_ session: SMTPSession, _ reason: ConversationEnd) {}
     }
 
-    /// Serves on loopback, on a free port unless told otherwise.
+    /// Serves on loopback, on a free port by default.
     package func serve(
         certificate: SMTPCertificate? = nil, host: String = "127.0.0.1", port: UInt16 = 0
     ) throws -> SMTPServer {

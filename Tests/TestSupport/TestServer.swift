@@ -7,8 +7,8 @@ import Understudy
 /// A daemon for a test: a world of the daemon that all tests share (``world(seeds:)``), or a daemon of the test's own
 /// (``start(seeds:options:)``).
 ///
-/// With `make test STORE=postgresql: REPLICAS=2`, each is two replicas that share their worlds, behind a balancer that asks them
-/// by turns. Properties of `RunningServer` are then the first replica's.
+/// With `make test STORE=postgresql: REPLICAS=2`, each is two replicas that share their worlds, behind a load balancer
+/// that alternates between them. The properties of `RunningServer` are then the first replica's.
 @dynamicMemberLookup
 package final class TestServer: Sendable {
     private let first: RunningServer
@@ -27,11 +27,11 @@ package final class TestServer: Sendable {
         self.world = world
     }
 
-    /// Makes a world at the daemon that all tests share. The world has a port of its own, so that a test sends requests as it
-    /// would to a daemon of its own. ``stop()`` deletes the world.
+    /// Makes a world at the daemon that all tests share. The world has a port of its own, so that a test sends requests
+    /// as to a daemon of its own. ``stop()`` deletes the world.
     ///
-    /// Worlds of one daemon share its options, its list of worlds and its count of requests. A test of these starts a daemon.
-    /// Replicas don't share ports of worlds: with a balancer, this starts a daemon, too.
+    /// Worlds of one daemon share its options, its list of worlds and its count of requests. A test of these starts a
+    /// daemon. Replicas don't share the ports of worlds, so with a balancer this starts a daemon too.
     package static func world(seeds: [SeedInput] = [.builtIn]) throws -> TestServer {
         guard Balancer.shared == nil else { return try start(seeds: seeds) }
         let daemon = try SharedDaemon.running.get()
@@ -43,8 +43,8 @@ package final class TestServer: Sendable {
         return server
     }
 
-    /// Starts a daemon as `RunningServer.start` does. A server whose store the test chooses, or whose test looks into one process
-    /// (``OneProcess``), has no replicas.
+    /// Starts a daemon as `RunningServer.start` does. It has no replicas if the test chooses its store or looks into
+    /// the process (``OneProcess``).
     package static func start(
         seeds: [SeedInput] = [.builtIn], options: RunningServer.Options = RunningServer.Options()
     ) throws -> TestServer {
@@ -55,7 +55,7 @@ package final class TestServer: Sendable {
         }
         options.store = try SharedStore.next()
         let first = try RunningServer.start(seeds: seeds, options: options)
-        // Fixed ports are the first's.
+        // Fixed ports belong to the first replica.
         options.port = 0
         options.listeningSockets = []
         options.worldPorts = []
@@ -77,7 +77,7 @@ package final class TestServer: Sendable {
 
     package var url: String { world == nil && addresses[.http] == nil ? first.url : "http://127.0.0.1:\(port)" }
 
-    /// The name of the world at the shared daemon; `nil` where the daemon is the test's own.
+    /// The name of the world at the shared daemon; `nil` if the test has its own daemon.
     package var worldName: String? { world?.name }
 
     package var tlsPort: Int? { addresses[.https]?.port ?? first.tlsPort }
@@ -102,11 +102,11 @@ package final class TestServer: Sendable {
 }
 
 extension KeyGenerator {
-    /// The generator of all daemons in this process: an RSA key takes a tenth of a second of a processor.
+    /// The generator of all daemons in this process, because an RSA key costs a tenth of a second of processor time.
     package static let ofTests = KeyGenerator()
 }
 
-/// The daemon that tests share. It ends with the process.
+/// The daemon that all tests share. It ends with the process.
 private enum SharedDaemon {
     static let running = Result {
         var options = RunningServer.Options()
@@ -138,12 +138,12 @@ private enum SharedDaemon {
     }
 }
 
-/// A schema for each daemon of the tests that has replicas.
+/// Makes a schema for each daemon of the tests that has replicas.
 private enum SharedStore {
     private static let count = Atomic<Int>(0)
 
-    /// The store that the environment names, with a schema of its own in the place of a temporary one, which no other daemon
-    /// could find.
+    /// Returns the store that the environment names, with a new schema instead of a temporary one, which no other
+    /// daemon could find.
     static func next() throws -> String {
         let said = ProcessInfo.processInfo.environment["UNDERSTUDY_STORE"] ?? ""
         guard said.hasPrefix("postgresql:"), said.hasSuffix("#temporary") else {

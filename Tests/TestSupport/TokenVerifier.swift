@@ -1,17 +1,18 @@
 import Foundation
 import Testing
 
-/// Mints and verifies JSON Web Tokens with PyJWT, which is code that isn't ours, in a process of its own: one call for many tokens.
+/// Mints and verifies JSON Web Tokens with PyJWT, which isn't our code, in another process: one call for many tokens.
 package enum TokenVerifier {
-    /// Whether PyJWT is here. On Linux `make test` installs it, so that a test fails that lacks it.
+    /// Whether PyJWT is installed. On Linux, `make test` installs it, so a test without it fails.
     static let isHere: Bool =
         Machine.isLinux || (try? Shell.run(python, ["-c", "import jwt, cryptography"]).status == 0) ?? false
 
-    /// A token, and what it must be.
+    /// A token, and its expected properties.
     package struct Check {
         let members: [String: Any]
 
-        /// With no `audience` or no `issuer`, any will do; so will any time with `lifetime: false`. `keys` is a JWK Set.
+        /// Describes a token. Without `audience` or `issuer`, any is accepted; with `lifetime: false`, any time is.
+        /// `keys` is a JWK Set.
         package init(
             _ token: String?, keys: String, algorithms: [String] = ["RS256"], audience: String? = nil,
             issuer: String? = nil, requires: [String] = ["iss", "sub", "aud", "exp", "iat"], lifetime: Bool = true
@@ -26,7 +27,7 @@ package enum TokenVerifier {
         }
     }
 
-    /// What PyJWT says of a token.
+    /// PyJWT's result for a token.
     package struct Verdict: CustomStringConvertible {
         /// The claims of a token that was verified.
         package let claims: [String: Any]?
@@ -49,12 +50,12 @@ package enum TokenVerifier {
         package let description: String
     }
 
-    /// Verifies tokens, and gives back a verdict on each.
+    /// Verifies tokens, and returns a verdict on each.
     package static func verify(_ checks: [Check]) throws -> [Verdict] {
         try run(checks.map(\.members)).map { Verdict($0) }
     }
 
-    /// Verifies a token, and gives back its claims, or throws why it was refused.
+    /// Verifies a token, and returns its claims, or throws the reason why it was refused.
     package static func claims(of check: Check) throws -> [String: Any] {
         let verdicts = try verify([check])
         guard let claims = verdicts.first?.claims else {
@@ -72,7 +73,7 @@ package enum TokenVerifier {
         return token
     }
 
-    /// Debian's, which sees its packages, whatever stands before it in PATH.
+    /// Debian's Python, which finds Debian's packages, even if another one precedes it in PATH.
     private static let python = "/usr/bin/python3"
 
     private static func run(_ requests: [[String: Any]]) throws -> [[String: Any]] {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How long a test waits for what comes at once on an idle machine: longer than any busy one takes, so that only what never
-/// comes fails.
+/// The seconds that a test waits for an event that is immediate on an idle machine. It is longer than on any busy one,
+/// so that a test fails only if the event never happens.
 package let patienceSeconds = 60
 
-/// Looks every few milliseconds until something holds, and says whether it does. What comes late, because the machine is busy,
-/// is no failure.
+/// Checks every few milliseconds until the condition holds, and returns whether it does. An event that is late on a
+/// busy machine is no failure.
 package func eventually(_ holds: () throws -> Bool) rethrows -> Bool {
     let end = ContinuousClock.now + .seconds(patienceSeconds)
     while try !holds() {
@@ -15,8 +15,8 @@ package func eventually(_ holds: () throws -> Bool) rethrows -> Bool {
     return true
 }
 
-/// A port of 127.0.0.1 on which nobody listens, for what has to be told its port. It lies below those that the system gives to
-/// whoever asks for any, so that no test that runs at the same time is given it.
+/// Returns a port of 127.0.0.1 on which no process listens, for tests that need its number. It is below the ports that
+/// the system assigns, so that no concurrent test gets it.
 package func unusedPort() -> Int {
     while true {
         let port = Int.random(in: 20_000..<32_000)

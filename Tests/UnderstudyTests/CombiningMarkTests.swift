@@ -5,10 +5,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Texts that cost the square of their length to compare are refused before anything compares them.
+/// Texts that take quadratic time to compare must be refused before they are compared.
 @Suite("Endless combining marks")
 struct CombiningMarkTests {
-    /// U+0F73 has no combining class: what it decomposes into has.
+    /// Long runs of combining marks. U+0F73 has no combining class itself, but its decomposition has.
     static let runs = ["\u{316}\u{301}", "\u{F73}", "\u{301}"].map { "a" + String(repeating: $0, count: 4_000) }
 
     @Test("in JSON, beside an integer that is too wide for 64 bits, too", arguments: runs.indices)
@@ -40,7 +40,7 @@ struct CombiningMarkTests {
         let credentials = try fixture.client.request(
             "POST", "/github.com/login/oauth/access_token", headers: ["Authorization": "Basic \(basic)"])
         #expect(credentials.text.contains("incorrect_client_credentials") || credentials.status >= 400)
-        // A field that carries another form.
+        // The field contains another form.
         #expect(Form(parsing: "client_id=\(TestClient.escape(text))")["client_id"] == "\u{FFFD}")
     }
 

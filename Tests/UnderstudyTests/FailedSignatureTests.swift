@@ -9,7 +9,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// Nothing else is played, and nobody reads the log.
+/// A network without other providers, whose log is ignored.
 private final class NoNetwork: Network {
     func world(thatIssued text: String, besides world: World) -> String? { nil }
 
@@ -20,7 +20,7 @@ private final class NoNetwork: Network {
     var controlToken: ControlToken? { nil }
 }
 
-/// A world whose signing keys can't sign with RS256, which no seed can have.
+/// A world whose keys can't sign with RS256. No seed can have such keys.
 private struct BrokenWorld {
     let providers: [any Provider]
     let world: World
@@ -61,7 +61,7 @@ private struct BrokenWorld {
     }
 }
 
-/// The parameters that a redirect brings.
+/// Returns the parameters of a redirect.
 private func redirected(_ response: Response) -> [String: String] {
     let location = response.header("Location") ?? ""
     let query = location.split(maxSplits: 1, whereSeparator: { "?#".contains($0) }).last.map(String.init) ?? ""

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Input that nobody means well with: every piece is answered with 4xx, and the daemon answers on afterwards.
+/// Malicious input: each piece must be answered with 4xx, and the daemon must still answer afterwards.
 @Suite("Hostile input")
 struct HostileInputTests {
     static let shared = Result { try AppleFixture(isAlone: true) }
@@ -44,7 +44,7 @@ struct HostileInputTests {
     func brokenHTTP(index: Int) throws {
         let wire = try Wire(port: fixture.client.port, timeoutSeconds: 2)
         wire.send(HostileInputTests.wire[index])
-        // Refused, closed, or waited on for more; never served.
+        // The request may be refused, closed or waited on, but not served.
         if let answer = try? wire.receive() {
             #expect((400..<500).contains(answer.status) || answer.status == 505 || servedAnyway(answer), "\(answer)")
         }
@@ -62,7 +62,7 @@ struct HostileInputTests {
         }
     }
 
-    /// Odd but lawful requests for our own first page are served.
+    /// Whether an odd but valid request got our own first page.
     private func servedAnyway(_ answer: Answer) -> Bool {
         answer.status == 200 && answer.text.lowercased().contains("understudy")
     }
@@ -88,7 +88,7 @@ struct HostileInputTests {
         "addresses that lead nowhere", .oneProcess("a balancer answers itself what isn't HTTP"),
         arguments: targets.indices)
     func addresses(index: Int) throws {
-        // The suite's own may have replicas.
+        // The suite's daemon may have replicas, so this one is separate.
         let single = try AppleFixture(isAlone: true)
         let answer = try single.client.get(HostileInputTests.targets[index])
         #expect((400..<500).contains(answer.status), "\(HostileInputTests.targets[index]): \(answer)")
@@ -271,7 +271,7 @@ struct HostileInputTests {
         }
     }
 
-    /// The bytes on the wire aren't counted: some are cut off or waited on instead of being answered.
+    /// Checks the number of inputs. The bytes on the wire aren't counted, because some of them aren't answered.
     @Test("the table is as long as it should be")
     func length() {
         let count =

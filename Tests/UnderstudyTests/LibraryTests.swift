@@ -1,10 +1,10 @@
 import Testing
 import Understudy
 
-/// A test as a user of the library writes it: `@testable` and the package's other modules aren't at hand.
+/// A test as a user of the library would write it, without `@testable` and the package's other modules.
 @Suite("The library")
 struct LibraryTests {
-    /// Types of the library can be named with their module's name, which no type has.
+    /// A type of the library can be named with its module, because no type has the module's name.
     @Test("starts a server, whose type can be named in full")
     func start() throws {
         let server: Understudy.RunningServer = try RunningServer.start()

@@ -13,7 +13,7 @@ struct RequestBudgetTests {
 
     private static func fields(_ count: Int) -> String { (0..<count).map { "f\($0)=1" }.joined(separator: "&") }
 
-    /// Where forms go, and what stands in the refusal of one that is too large.
+    /// The endpoints that read forms, and a part of their refusals of a form that is too large.
     static let forms: [(target: String, status: Int, text: String)] = [
         ("/appleid.apple.com/auth/token", 400, #"{"error":"invalid_request"}"#),
         ("/appleid.apple.com/auth/revoke", 400, #"{"error":"invalid_request"}"#),
@@ -91,7 +91,7 @@ struct RequestBudgetTests {
             let faults = try #require(error["faults"] as? [Any])
             #expect(answer.status == 400)
             #expect((1...20).contains(faults.count))
-            // Members that are missing are faults, too.
+            // Missing members count as faults too.
             let more = try #require((error["more"] as? String)?.split(separator: " ").dropFirst().first)
             #expect((999...1_005).contains((Int(more) ?? 0) + faults.count))
             #expect(answer.body.count <= 16_384)

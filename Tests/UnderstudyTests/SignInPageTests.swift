@@ -9,7 +9,7 @@ struct SignInPageTests {
         let name: String
         let path: String
         var query: [String: String] = [:]
-        /// What the heading names, where it isn't the provider that the page is of.
+        /// The name in the heading, if it isn't the provider's.
         var heading: String?
 
         var testDescription: String { name }
@@ -67,7 +67,7 @@ struct SignInPageTests {
         }
     }
 
-    /// Firebase's page has accounts of its own (`FakeSignInTests`).
+    /// Firebase's page has different accounts (`FakeSignInTests`).
     @Test(
         "somebody who isn't among the people is made on the spot, and signs in",
         arguments: places.filter { $0.name != "Firebase" })
@@ -96,7 +96,7 @@ struct SignInPageTests {
         #expect(next.text.contains("Eva"))
         let done = try browser.submit(next, ["action": "continue"])
         #expect(done.redirect["code"] != nil, "\(done)")
-        // Whose name is taken gets another.
+        // A person whose ID is taken gets another.
         let other = try browser.submit(form, eva.merging(["email": "eva.ng1@example.net"]) { $1 })
         #expect(other.status == 200, "\(other)")
         let ids = try client.get("/_understudy/v1/accounts").text.matches(of: /"id":"eva\.ng1(-[0-9a-f]{8})?"/)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// A world goes as JSON from one daemon to another, whatever keeps their worlds.
+/// A world can be moved as JSON from one daemon to another, between all kinds of stores.
 @Suite("a snapshot of a world")
 struct SnapshotTests {
     private static let control = "/_understudy/v1"
@@ -31,7 +31,7 @@ struct SnapshotTests {
         #expect(answer.status < 300, "\(call) \(answer)")
     }
 
-    /// What a world with something of everything holds: what the app has got of it.
+    /// The codes and tokens that an app has received from the filled world.
     private struct Held {
         var code = ""
         var refreshToken = ""
@@ -39,7 +39,7 @@ struct SnapshotTests {
     }
 
     private func fill(_ client: TestClient) throws -> Held {
-        // Made by each daemon for itself, until somebody asks: they are part of the world then.
+        // Each daemon makes these keys itself. Once they are read, they are part of the world.
         for path in ["/appleid.apple.com/auth/keys", "/www.googleapis.com/oauth2/v3/certs"] { _ = try client.get(path) }
         try post(client, "clock", ["advance": "10m"])
         try post(client, "clock", ["freeze": true])
@@ -70,7 +70,7 @@ struct SnapshotTests {
         return held
     }
 
-    /// What the daemon answers about the world.
+    /// Returns the daemon's answers about the world.
     private func answers(_ client: TestClient) throws -> [String] {
         let calls = ["outcomes", "faults", "accounts", "clock", "mail"].map { "\(SnapshotTests.control)/\($0)" }
         let paths = [
@@ -78,19 +78,19 @@ struct SnapshotTests {
             "\(SnapshotTests.control)/apple/credential-state?client=\(AppleFixture.app)&user=none",
         ]
         return try (calls + paths).map { path in
-            // Links in what was mailed lead where they did.
+            // Links in mails must lead to the same pages.
             try client.get(path).text.replacing(/localhost:[0-9]+/, with: "HERE")
         }
     }
 
-    /// Everything in it but what only each daemon knows.
+    /// Returns the contents of a snapshot without each daemon's own data.
     private func contents(_ snapshot: Answer) throws -> (rest: NSDictionary, keys: [NSDictionary]) {
         var all = snapshot.json
         let keys = try #require(all.removeValue(forKey: "keys") as? [NSDictionary])
         return (all as NSDictionary, keys)
     }
 
-    /// A file in the test's folder, and where the tests have a PostgreSQL, that, in a schema of its own.
+    /// The persistent stores: a file in the test's folder, and a schema in PostgreSQL if the tests have one.
     private static let lasting: [String] = {
         guard let url = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_POSTGRESQL"], !url.isEmpty else {
             return ["sqlite:file"]
@@ -157,7 +157,7 @@ struct SnapshotTests {
         let people = try client.get("/~copy\(SnapshotTests.control)/accounts").text
         #expect(people.contains("\"max\"") && !people.contains("\"ada\""))
         #expect(try client.get("\(SnapshotTests.control)/accounts").text.contains("\"ada\""))
-        // The scenarios with which worlds begin aren't for one that has begun elsewhere.
+        // The scenarios for new worlds don't apply to a world that began at another daemon.
         var options = RunningServer.Options()
         options.store = "memory"
         options.scenarios = ["slow-provider"]
@@ -206,7 +206,7 @@ struct SnapshotTests {
             (#""people":["#, #""peple":["#, #"$.tables["peple"]"#),
             (#""id":"zoe""#, #""id":7"#, "$.tables.people["), (#""keys":["#, #""keys":[{},"#, "$.keys[0]"),
             (#""seed":""#, #""seed":"x"#, "$.seed"), ("{", "[", "$"),
-            // What goes on from there, and what is added up, would leave 64 bits.
+            // Sums and the next numbers would exceed 64 bits.
             (#""made":0"#, #""made":9223372036854775807"#, "$"), (#""made":0"#, #""made":-1e18"#, "$"),
         ]
         let before = try client.get("\(SnapshotTests.control)/accounts").text

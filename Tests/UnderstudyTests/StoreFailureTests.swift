@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Understudy
 
-/// What happens to the file while a daemon uses it: refusals that say why, what `health` tells, and that it works again.
+/// Failures of the store's file while a daemon uses it: refusals must give the reason, `health` must report it, and
+/// everything must work again afterwards.
 @Suite("a file of worlds that fails")
 struct StoreFailureTests {
     private static let control = "/_understudy/v1"
@@ -57,7 +58,7 @@ struct StoreFailureTests {
         #expect((ill.store["failure"] as? String)?.contains("doesn't answer in time") == true)
         #expect((ill.store["failingSince"] as? String)?.hasSuffix("Z") == true)
         try other.execute("ROLLBACK")
-        // A balancer asks nothing else of a daemon that isn't ready.
+        // A load balancer sends no other requests to a daemon that isn't ready.
         #expect(try health(client).status == 200)
         #expect(try client.get("\(StoreFailureTests.control)/accounts/b").status == 404)
         #expect(try add(client, "b").status == 201)
@@ -65,7 +66,8 @@ struct StoreFailureTests {
 
     @Test("keys that can't be kept are waited for by nobody, and made when they can")
     func keys() throws {
-        // The issuer has no keys in the seed. They are made when the daemon starts, one after the other, and six RSA keys take a while.
+        // The issuer has no keys in the seed. They are made at the daemon's start, one after the other, and six RSA
+        // keys take some time.
         let algorithms = #"["RS256","RS384","RS512","PS256","PS384","PS512"]"#
         let server = try start(
             seed: #"{"openid":{"issuers":[{"id":"keyless","algorithms":\#(algorithms)}]}}"#)
@@ -111,20 +113,20 @@ struct StoreFailureTests {
             #expect(try health(client).status == 200)
             try isAsBefore()
         }
-        // A world isn't dropped while the file is known to fail.
+        // A world isn't deleted while the file is known to fail.
         try other.execute("BEGIN IMMEDIATE")
         #expect(try add(client, "a").status == 503)
         #expect(try client.request("DELETE", "\(StoreFailureTests.control)/worlds/w").status == 503)
         try other.execute("ROLLBACK")
         #expect(try health(client).status == 200)
         try isAsBefore()
-        // Nor by the call that finds out.
+        // Neither is it deleted by the call that finds out.
         try other.execute("BEGIN IMMEDIATE")
         #expect(try client.request("DELETE", "\(StoreFailureTests.control)/worlds/w").status == 503)
         try other.execute("ROLLBACK")
         #expect(try health(client).status == 200)
         try isAsBefore()
-        // All of it works when it can.
+        // Everything works when the file works again.
         #expect(try client.post("\(world)/mail", json: mail).status == 200)
         #expect(try client.request("PUT", "\(world)/seed", body: seed).status == 200)
         #expect(try client.get("\(world)/accounts/zoe").status == 200)
@@ -156,7 +158,7 @@ struct StoreFailureTests {
             let client = TestClient(port: server.port)
             for place in 0..<300 { #expect(try add(client, "person-\(place)").status == 201) }
         }
-        // Everything into the one file.
+        // This writes all data to the main file.
         try SQLiteDatabase(folder.file).execute("PRAGMA wal_checkpoint(TRUNCATE)")
         let whole = try Data(contentsOf: URL(filePath: folder.file))
         var damaged = whole

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// A daemon whose worlds lie in a file goes on where it was, however it ended.
+/// A daemon with a file must continue where it ended, even if it was killed.
 @Suite("a daemon that starts again on its file")
 struct StoreRestartTests {
     private static let control = "/_understudy/v1"

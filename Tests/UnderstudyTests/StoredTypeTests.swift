@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 import Understudy
 
-/// What stores find rows by. That all rows really are declared and can be written down, whoever makes them, is seen by running all
+/// The names under which rows are stored. Whether all rows are declared and can be encoded is checked by running all
 /// tests with the store `checked`.
 @Suite("what worlds can hold")
 struct StoredTypeTests {
@@ -17,7 +17,7 @@ struct StoredTypeTests {
         #expect(types.values.count >= 8)
     }
 
-    /// A name here is a name in everybody's files: one that is changed loses what is stored under it.
+    /// A name here is in every user's file. If it changes, the rows under it are lost.
     @Test("tables keep their names")
     func lasting() {
         for name in [

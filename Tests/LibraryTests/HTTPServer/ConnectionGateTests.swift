@@ -47,7 +47,7 @@ struct ConnectionGateTests {
     @Test("loopback has only the limit of all", arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
     func loopback(address: String) {
         let gate = ConnectionGate(.init(connections: 10, connectionsPerAddress: 2))
-        // None has been opened yet, so none can be closed for another.
+        // No worker has opened a connection yet, so none can be closed for another.
         for number in 0..<10 { #expect(isAdmitted(-20 - Int32(number), from: address, by: gate)) }
         #expect(!isAdmitted(-40, from: address, by: gate))
     }

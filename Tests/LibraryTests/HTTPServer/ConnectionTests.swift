@@ -28,7 +28,7 @@ struct ConnectionTests {
 
     private func serve(_ handler: @escaping Server.Handler) throws -> Server { try start({ _ in }, handler: handler) }
 
-    /// Delays that outlast the test.
+    /// Answers only after the test, except at `/now`.
     static let waiting: Server.Handler = { request in
         request.path == "/now"
             ? .now(Response(status: 200, contentType: "text/plain", body: "hello"))
@@ -46,7 +46,7 @@ struct ConnectionTests {
         let half = try (0..<4).map { number in
             let wire = try Wire(port: port)
             wire.send("GET / HTTP/1.1\r\nHost: x\r\n")
-            // In this order.
+            // The connections must be accepted in this order.
             #expect(eventually { server.counters.open == number + 1 })
             return wire
         }
@@ -106,7 +106,7 @@ struct ConnectionTests {
         #expect(eventually { server.counters.open == 0 })
         #expect(server.counters.abandoned == 100)
         #expect(server.counters.held == 0)
-        // What came of them is known to those who were asked, a day early.
+        // The callers get their results, a day early.
         #expect(eventually { settled.withLock { $0 } == 100 })
         #expect(try TestClient(port: port).get("/now").status == 204)
     }

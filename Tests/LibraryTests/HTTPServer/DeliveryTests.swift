@@ -118,7 +118,7 @@ struct DeliveryTests {
         response.delivery = .stream(stream)
         let answer = response
         var options = Server.Options()
-        // What is in flight is waited for, much longer than a stop takes on any machine.
+        // The server waits for requests in flight, much longer than stopping takes on any machine.
         options.stopGrace = .seconds(86_400)
         let server = try Server(options) { _ in .now(answer) }
         let wire = try wire(to: server)

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// libmicrohttpd looks at 128 events at a time.
+/// libmicrohttpd handles 128 events at a time.
 @Suite("As many requests at once as a worker looks at")
 struct ManyAtOnceTests {
     @Test("are all answered, on connections that are kept", arguments: [1, 2])
@@ -63,7 +63,7 @@ struct ManyAtOnceTests {
 
     private static let bytes = (0..<102_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 / 251) }
 
-    /// The body is as long as the path's second part says, and begins elsewhere in ``bytes`` for each first part.
+    /// Returns a body whose length is the path's second part. Its first part is the start in ``bytes``.
     private static func body(of path: String) -> [UInt8] {
         let numbers = path.split(separator: "/").compactMap { Int($0) }
         return Array(bytes[numbers[0]..<(numbers[0] + numbers[1])])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What is carried between two sockets")
 struct PipeTests {
-    /// Two connections, and what carries bytes between their inner ends.
+    /// Two connections, and a pipe between their inner ends.
     private final class Joined: @unchecked Sendable {
         private(set) var left: [Int32] = [0, 0]
         private(set) var right: [Int32] = [0, 0]
@@ -23,7 +23,7 @@ struct PipeTests {
             }
         }
 
-        /// Sends until nothing more is taken. Returns how many bytes went.
+        /// Sends until the descriptor accepts no more, and returns the number of bytes.
         func fill(_ descriptor: Int32) -> Int {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
             var sent = 0
@@ -55,7 +55,7 @@ struct PipeTests {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(joined.left[0], &buffer, buffer.count, 0)
         #expect(Array(buffer.prefix(count)) == answer)
-        // What waited arrives whole, and then the end.
+        // The waiting bytes arrive complete, and then the end.
         shutdown(joined.left[0], Int32(SHUT_WR))
         var received = 0
         while case let count = recv(joined.right[0], &buffer, buffer.count, 0), count > 0 { received += count }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// As on systems without epoll: libmicrohttpd's workers wait by poll.
+/// The server as on systems without epoll: libmicrohttpd's workers wait with poll.
 @Suite("The server without epoll", .serialized)
 struct PollTests {
     private func start(_ handler: @escaping Server.Handler = ServerTests.echo) throws -> Server {

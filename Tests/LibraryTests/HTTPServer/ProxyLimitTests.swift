@@ -17,7 +17,7 @@ struct ProxyLimitTests {
         let proxy = try ProxyServer(options)
         defer { proxy.stop() }
         var kept = try (0..<3).map { _ in try Wire(port: Int(proxy.port)) }
-        // Those in front have been accepted when those behind are refused.
+        // The earlier connections have been accepted when the later ones are refused.
         for _ in 0..<5 {
             let answer = try Wire(port: Int(proxy.port)).receive()
             #expect(answer.status == 503)
@@ -29,7 +29,8 @@ struct ProxyLimitTests {
         #expect(next.status == 403)
     }
 
-    /// The answer to one that isn't refused for its number: those that were closed may take a moment to go.
+    /// Returns the first answer that isn't a refusal for too many tunnels. Closed connections may still count for a
+    /// moment.
     private func answered(by proxy: ProxyServer) throws -> Answer {
         var answer: Answer?
         _ = try eventually {

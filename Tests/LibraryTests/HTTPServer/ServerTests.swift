@@ -15,7 +15,7 @@ struct ServerTests {
         return try Server(options, handler: handler)
     }
 
-    /// Answers with what it got.
+    /// Answers with the request.
     static let echo: Server.Handler = { request in
         if request.path == "/slow" {
             return .after(.milliseconds(300), Response(status: 200, contentType: "text/plain", body: "slow"))
@@ -36,7 +36,7 @@ struct ServerTests {
             let wires = try (0..<8).map { _ in try Wire(port: port) }
             for wire in wires { wire.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
             server = nil
-            // Every connection is closed: reading comes to an end.
+            // Every connection must be closed, so that reading ends.
             for wire in wires { #expect(wire.closes) }
         }
     }
@@ -94,7 +94,7 @@ struct ServerTests {
     @Test("a client that sends a body over the limit whole before it reads gets the refusal")
     func refusedBody() throws {
         let server = try start { $0.bodyLimitBytes = 1 << 20 }
-        // It fails where the connection is closed while it sends.
+        // The script fails if the connection is closed while it sends.
         let script = """
             import http.client, sys
             for _ in range(5):
@@ -145,7 +145,7 @@ struct ServerTests {
         for wire in wires { wire.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
         #expect(try TestClient(port: port).get("/quick").text == "GET /quick - 0")
         for wire in wires { #expect(try wire.receive().text == "slow") }
-        // One after another they would take five minutes.
+        // One after another, they would take five minutes.
         #expect(ContinuousClock.now - begin < .seconds(120))
     }
 
@@ -161,7 +161,7 @@ struct ServerTests {
         #expect(eventually { asked.withLock { $0 != nil } })
         let end = Thread { server.stop() }
         end.start()
-        // It has begun to stop when nobody else gets in.
+        // The server is stopping when new connections are refused.
         #expect(eventually { (try? Wire(port: port)) == nil })
         asked.withLock { $0 }?(Response(status: 200, contentType: "text/plain", body: "slow"))
         let answer = try wire.receive()

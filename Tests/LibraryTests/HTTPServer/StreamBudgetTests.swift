@@ -19,7 +19,7 @@ struct StreamBudgetTests {
         #expect(streams.allSatisfy { $0.backlog == 600 })
         streams[0].send(StreamChunk(Array(repeating: 0x62, count: 600), in: budget))
         #expect(budget.bytes == 1_200)
-        // The slowest goes, which is enough.
+        // The slowest stream is ended, which is enough.
         #expect(budget.enforce() == 1)
         #expect(budget.bytes == 600)
         #expect(budget.dropped == 1)
@@ -52,7 +52,7 @@ struct StreamBudgetTests {
         while stream.send(StreamChunk(Array(repeating: 0x61, count: 1 << 20), in: budget)) { count += 1 }
         #expect(count == 4)
         #expect(budget.bytes == 0)
-        // One piece alone may be larger.
+        // A single chunk may be larger.
         #expect(EventStream().send(StreamChunk(Array(repeating: 0x61, count: 5 << 20), in: budget)))
     }
 }

@@ -84,7 +84,7 @@ struct AlgorithmTests {
         let token = try JWS(
             parsing: "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc"
                 .replacing("RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc", with: "e30") + ".AA")
-        // The appendix signs a text that isn't a set of claims, so its parts are put together here.
+        // The appendix signs a text that isn't a set of claims, so its parts are decoded here.
         let input = Array("eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc".utf8)
         let signature = try #require(
             Base64URL.decode("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"))
@@ -96,7 +96,7 @@ struct AlgorithmTests {
     func ownEdDSA() throws {
         let own = try Key.generateEd25519()
         let x = try #require(own.jwk(keyID: "k", algorithm: .edDSA)["x"]?.string.flatMap { Base64URL.decode($0) })
-        // What stands before the 32 bytes of a public key in DER, by RFC 8410.
+        // These bytes precede the 32 bytes of a public key in DER: RFC 8410.
         let prefix: [UInt8] = [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00]
         let openssl = try OpenSSLTool()
         let key = try openssl.file("public.der", prefix + x)

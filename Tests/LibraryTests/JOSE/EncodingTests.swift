@@ -50,7 +50,7 @@ struct DigestTests {
 
     @Test("at_hash of OpenID Connect's example")
     func leftHalf() {
-        // OpenID Connect Core 1.0, appendix A.3.
+        // The example is in OpenID Connect Core 1.0, appendix A.3.
         #expect(Algorithm.rs256.leftHalf(of: "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y") == "77QmUPtjPfzWtF2AnpK9RQ")
     }
 

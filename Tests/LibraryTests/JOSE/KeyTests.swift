@@ -8,7 +8,7 @@ import Testing
 struct KeyTests {
     static let message = Array("header.payload".utf8)
 
-    /// So many bytes, none of them 0, in base64url.
+    /// Returns this number of bytes in base64url, none of them 0.
     private static func bytes(_ count: Int) -> String { Base64URL.encode([UInt8](repeating: 0xAB, count: count)) }
 
     @Test("an RS256 signature is deterministic, and openssl verifies it from the command line")

@@ -14,7 +14,7 @@ struct JSONParsingTests {
             ("{\n  \"a\": 1,,\n}", "line 2, column 10"), ("[1,\n2,\n]", "line 3, column 1"), ("", "line 1, column 1"),
             ("{\"é\": tru}", "line 1, column 9"), ("[1] [2]", "line 1, column 5"),
             ("{\"a\":1,\n\"b\":1e400}", "line 2, column 9"),
-            // Behind an integer that had to be read as a number.
+            // The error comes after an integer that had to be read as a floating-point number.
             ("[98765432109876543210,\n98765432109876543210, x]", "line 2, column 23"),
         ])
     func place(text: String, place: String) throws {
@@ -64,7 +64,7 @@ struct JSONParsingTests {
     func oddities() throws {
         #expect(try JSONValue(parsing: #"["a\u0000b"]"#) == ["a\u{0}b"])
         #expect(fault(#"{"a\u0000b":1}"#) != nil)
-        // Nothing that is read gets longer, so that a name of a thousand bytes can be read again.
+        // Escapes don't get longer, so that a name of a thousand bytes can be read again.
         for escaped in [
             #"\b"#, #"\f"#, #"\n"#, #"\r"#, #"\t"#, #"\""#, #"\\\\"#, #"\u0001"#, "/", "\u{7F}", "\u{2028}", "é",
         ] {

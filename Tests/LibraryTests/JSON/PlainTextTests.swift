@@ -9,7 +9,7 @@ struct PlainTextTests {
         for length in 1...19 {
             for place in 0..<length {
                 for byte in UInt8.min...UInt8.max {
-                    // Neighbours above and below what is escaped.
+                    // The neighbours of the escaped characters must not be escaped.
                     for other: UInt8 in [0x21, 0x5B, 0x80, 0xFF] {
                         var text = [UInt8](repeating: other, count: length)
                         text[place] = byte

@@ -3,7 +3,7 @@ import JSON
 import ModelContextProtocol
 import Synchronization
 
-/// A client of a server that has two tools: `echo` says its text again, `wait` waits until it should end.
+/// A client of a server with two tools: `echo` repeats its text, `wait` waits until it should end.
 final class Conversation: Sendable {
     private struct Text: SchemaObject {
         let text: String
@@ -46,12 +46,12 @@ final class Conversation: Sendable {
         }
     }
 
-    /// All that the server has sent.
+    /// All messages that the server has sent.
     var messages: [JSONValue] { received.all.withLock { $0 } }
 
     func send(_ text: String) { server.receive(.text(Array(text.utf8))) }
 
-    /// What the server sends for a line, once all calls have ended.
+    /// Returns the server's answers to a line, once all calls have ended.
     func answers(to line: String) -> [JSONValue] {
         let before = messages.count
         send(line)
@@ -59,7 +59,7 @@ final class Conversation: Sendable {
         return Array(messages.dropFirst(before))
     }
 
-    /// The only answer to a request.
+    /// Returns the only answer to a request.
     func answer(_ method: String, _ params: JSONValue = [:], id: JSONValue = 1) -> JSONValue? {
         let request: JSONValue = ["jsonrpc": "2.0", "id": id, "method": .string(method), "params": params]
         let answers = answers(to: request.text)
@@ -70,7 +70,7 @@ final class Conversation: Sendable {
         answer("initialize", ["protocolVersion": .string(revision), "capabilities": [:], "clientInfo": [:]], id: 0)
     }
 
-    /// Parameters of the stateless revision.
+    /// Returns parameters for the stateless revision.
     static func stateless(_ params: JSONValue = [:]) -> JSONValue {
         var object = params.object ?? JSONObject()
         object["_meta"] = [

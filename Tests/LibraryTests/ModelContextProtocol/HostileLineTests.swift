@@ -18,7 +18,7 @@ struct HostileLineTests {
         """,
     ]
 
-    /// Bytes that mean something in JSON, and some that can't be in it.
+    /// Bytes with a meaning in JSON, and some that are invalid in it.
     private static let bytes = Array("\"\\{}[],:0-n".utf8) + [0x00, 0x1F, 0x80, 0xFF]
 
     @Test("changed anywhere, a line is answered with a message or not at all, and the server goes on", arguments: lines)

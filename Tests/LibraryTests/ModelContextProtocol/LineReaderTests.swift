@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Lines of messages")
 struct LineReaderTests {
-    /// What a reader with a limit of 10 bytes makes of a text.
+    /// Returns the lines that a reader with a limit of 10 bytes makes of a text.
     private func lines(_ text: String) throws -> [LineReader.Line] {
-        // Not a pipe, which holds 64 KiB and then waits for its reader.
+        // A file is used, because a pipe holds only 64 KiB until it is read.
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).lines")
         try text.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }

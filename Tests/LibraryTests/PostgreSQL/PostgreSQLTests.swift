@@ -62,7 +62,7 @@ struct PostgreSQLTests {
         } catch {
             #expect(error.kind == .refused && error.state == "23505")
         }
-        // What was refused before it was prepared is prepared later.
+        // A statement that was refused before it was prepared is prepared later.
         #expect(try run(connection, call("SELECT count(*) FROM things"))[0].integer(0, 0) == 40)
         #expect(try run(connection, call("SELECT 1"))[0].integer(0, 0) == 1)
     }

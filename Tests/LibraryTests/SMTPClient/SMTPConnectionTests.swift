@@ -64,7 +64,7 @@ import Testing
         let refused = try connection.send(mail(to: ["no@c.test", "yes@c.test", "later@c.test"]))
         #expect(refused.map(\.reply.text) == ["550 5.1.1 no such user", "450 4.2.1 not now"])
         #expect(receiver.mails.first?.envelope.recipients == ["yes@c.test"])
-        // Without any recipient nothing is sent, and the connection goes on.
+        // Without any recipient, no message is sent, and the connection stays open.
         #expect(try connection.send(mail(to: ["no@c.test"])).count == 1)
         #expect(try connection.send(mail()).isEmpty && receiver.mails.count == 2)
     }

@@ -2,7 +2,7 @@ import JOSE
 import SMTPServer
 import Time
 
-/// A certificate of nobody's.
+/// A certificate without an authority.
 enum SelfSigned {
     static func make() throws -> SMTPCertificate? {
         let key = try Key.generateP256()

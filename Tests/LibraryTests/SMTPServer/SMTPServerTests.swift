@@ -5,7 +5,7 @@ import Testing
 
 @testable import SMTPServer
 
-/// Keeps what comes, and decides as it is told.
+/// Records all mail, and decides as the test wants.
 final class Receiver: MailReceiver, Sendable {
     let messages = Mutex<[IncomingMessage]>([])
     let lines = Mutex<[String]>([])
@@ -14,7 +14,7 @@ final class Receiver: MailReceiver, Sendable {
     let labels = Mutex<[String?]>([])
     let decide: @Sendable (String) -> MailDecision
 
-    /// `decide` is given a command's name, `message` at the end of the data.
+    /// Makes a receiver. `decide` gets a command's name, or `message` at the end of the data.
     init(_ decide: @escaping @Sendable (String) -> MailDecision = { _ in .goOn }) { self.decide = decide }
 
     func open(_ label: String?) -> any MailConversation {
@@ -219,7 +219,7 @@ struct SMTPServerTests {
         let large = String(repeating: String(repeating: "x", count: 70) + "\r\n", count: 5_000)
         #expect(wire.mail(to: ["a@b.test"], large)?.hasPrefix("452 4.3.1") == true)
         #expect(receiver.messages.withLock { $0.isEmpty } && receiver.refusals.withLock { $0 } == ["MESSAGE 452"])
-        // What it had is given back.
+        // Its share of the limit has been returned.
         for _ in 0..<5 {
             #expect(wire.mail(to: ["a@b.test"], String(large.prefix(70_000)) + "\r\n")?.hasPrefix("250") == true)
         }
@@ -248,7 +248,7 @@ struct SMTPServerTests {
         let slow = try MailWire(port: port)
         slow.say("EHLO a")
         slow.send("MAIL FROM:<slow@b.test>\r\n")
-        // Never reads its replies.
+        // This client never reads its replies.
         let deaf = try MailWire(port: port)
         for _ in 0..<200 where server.connections == 4 { deaf.send(String(repeating: "HELP\r\n", count: 100)) }
         server.stop()

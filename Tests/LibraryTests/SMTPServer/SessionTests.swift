@@ -2,9 +2,9 @@ import Testing
 
 @testable import SMTPServer
 
-/// The conversation, without a connection.
+/// Tests the session without a connection.
 @Suite struct SessionTests {
-    /// The codes of the answers to lines, one after the other.
+    /// Returns the codes of the answers to lines, one after the other.
     private func codes(_ lines: [String], offersTLS: Bool = false) -> [Int] {
         var session = SMTPSession(host: "mail.test", offersTLS: offersTLS)
         return lines.map { line in
@@ -119,7 +119,7 @@ import Testing
             (".\rx\r\n.\r\n", "\rx\r\n", ""), ("a\r\n.\rb\r\n.\r\n", "a\r\n\rb\r\n", ""),
         ])
     func data(sent: String, content: String, rest: String) {
-        // However it is cut into pieces.
+        // The result must not depend on how the data is split.
         for size in 1...4 {
             var data = MessageData(limit: 1_000)
             var place = 0

@@ -1,5 +1,5 @@
-/// Numbers at which arithmetic on times goes wrong: both ends of Int64 and their neighbours, zero, powers of two at which
-/// other types end, and the years at which calendars do, in seconds and in milliseconds.
+/// Numbers at which arithmetic on times may fail: the limits of Int64 and their neighbours, zero, powers of two that
+/// are the limits of other types, and the limits of calendars, in seconds and in milliseconds.
 enum BoundaryValues {
     static let all: [Int64] = [
         .min, .min + 1, .min / 1000, -(1 << 53), -(1 << 32), -(1 << 31), -62_135_596_800, -62_167_219_200, -1, 0, 1, 2,

@@ -5,7 +5,7 @@ import WebAuthn
 
 @Suite("CBOR")
 struct CBORTests {
-    /// Most are from RFC 8949's appendix A.
+    /// Most of these are from RFC 8949's appendix A.
     @Test(
         "items of the kinds that authenticators write are read",
         arguments: [

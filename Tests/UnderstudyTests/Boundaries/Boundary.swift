@@ -1,10 +1,10 @@
 import Foundation
 import TestSupport
 
-/// Numbers, times and durations at which types and calendars end, and the names under which the product reads any.
+/// Values at the limits of types and calendars, and all names under which the product reads input.
 enum Boundary {
-    /// As JSON writes them. The ends of Int64 and what lies beside and beyond them, zero, powers of two at which other
-    /// types end, the first and last seconds of the years that RFC 3339 knows, fractions and exponents.
+    /// Numbers in JSON: the limits of Int64 and their neighbours, zero, powers of two that are the limits of other
+    /// types, the first and last seconds of the years of RFC 3339, fractions and exponents.
     static let numbers: [String] = [
         "-9223372036854775809", "-9223372036854775808", "-9223372036854775807", "-9223372036854776", "-62167219200",
         "-62135596800", "-4294967296", "-2147483648", "-1", "0", "-0", "-0.0", "1", "0.5", "999", "1e3", "1E+2", "1e-3",
@@ -27,12 +27,12 @@ enum Boundary {
 
     static let texts = numbers + durations + times
 
-    /// How many of the values each name takes at one endpoint. Over all endpoints each name takes every one; with
-    /// `UNDERSTUDY_ALL_BOUNDARIES` set, it does so at each.
+    /// The number of values that each name gets at one endpoint. Over all endpoints, each name gets every value; with
+    /// `UNDERSTUDY_ALL_BOUNDARIES`, at each endpoint.
     static let rotations =
         ProcessInfo.processInfo.environment["UNDERSTUDY_ALL_BOUNDARIES"] == nil ? 6 : texts.count
 
-    /// Every name by which a field, parameter or header is read anywhere in the product, found in its sources.
+    /// Returns every name of a field, parameter or header that the product reads anywhere, found in its sources.
     static func names() throws -> [String] {
         let files = FileManager.default.enumerator(atPath: "\(Repository.root)/Sources")?.compactMap { $0 as? String }
         let name = #/[\[(]"(?<name>[A-Za-z][A-Za-z0-9_.-]{0,40})"(?:[\]),]| as )/#
@@ -44,14 +44,14 @@ enum Boundary {
     }
 }
 
-/// A connection that is kept, for tests that ask tens of thousands of times.
+/// A persistent connection, for tests that send tens of thousands of requests.
 final class KeptConnection {
     private let port: Int
     private var wire: Wire?
 
     init(port: Int) { self.port = port }
 
-    /// `nil` when the connection was closed in place of an answer, twice.
+    /// Sends a request. Returns `nil` if the connection was closed instead of an answer, twice.
     func ask(_ method: String, _ target: String, headers: [(String, String)] = [], body: String = "") -> Answer? {
         let fields = headers.map { "\($0.0): \($0.1)\r\n" }.joined()
         let text =

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The world's clock stays within the years that RFC 3339 and NumericDate know, whatever it is told.
+/// The world's clock must stay within the years of RFC 3339 and NumericDate.
 @Suite("Boundary values at the clock")
 struct ClockBoundaryTests {
     private let json = [("Content-Type", "application/json")]

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Every endpoint of the catalogue, with every name that anything is read by set to boundary values: in the query, in a
-/// form, as numbers and as strings in JSON, and in headers.
+/// Sends requests to every endpoint of the catalogue, with boundary values for every name: in the query, in a form, as
+/// numbers and as strings in JSON, and in headers.
 @Suite("Boundary values at every endpoint")
 struct EndpointBoundaryTests {
     private struct Endpoint {
@@ -26,7 +26,7 @@ struct EndpointBoundaryTests {
         return endpoints + control
     }
 
-    /// Names that only headers have, and those that change the connection itself, are left out of headers.
+    /// Headers that are left out, because they change the connection itself.
     private static let connectionHeaders: Set<String> = [
         "connection", "content-length", "host", "transfer-encoding", "upgrade", "expect", "date",
     ]
@@ -42,19 +42,19 @@ struct EndpointBoundaryTests {
         let values = Boundary.texts
         for (number, endpoint) in endpoints.enumerated() where number % 2 == part {
             for rotation in 0..<Boundary.rotations {
-                // Each name has a value of its own, another one at each endpoint and in each rotation.
+                // Each name has a value of its own, which differs between endpoints and rotations.
                 let start = number * Boundary.rotations + rotation
                 let fields = names.indices.map { (name: names[$0], value: values[($0 * 7 + start) % values.count]) }
                 try ask(endpoint, fields, connection)
             }
-            // What one request changes mustn't keep the next from getting anywhere.
+            // A change by one request must not prevent the next from reaching its endpoint.
             if endpoint.target.hasPrefix("/_understudy") { _ = connection.ask("POST", "/_understudy/v1/reset") }
         }
         #expect(try fixture.client.get("/_understudy/v1/health").status == 200)
     }
 
     private func ask(_ endpoint: Endpoint, _ fields: [Field], _ connection: KeptConnection) throws {
-        // A parameter of the path takes a value, too.
+        // A parameter of the path gets a value too.
         let target = endpoint.target.replacingOccurrences(of: "*", with: TestClient.escape(fields[0].value))
         let headers = fields.filter { $0.name.contains("-") && !Self.connectionHeaders.contains($0.name.lowercased()) }
         for (target, type, body) in Self.variants(endpoint.method, target, fields) {
@@ -75,7 +75,7 @@ struct EndpointBoundaryTests {
         let pairs = fields.map { "\($0.name)=\(TestClient.escape($0.value))" }.joined(separator: "&")
         let form = "application/x-www-form-urlencoded"
         guard method != "GET" && method != "DELETE" else { return [("\(target)?\(pairs)", form, "")] }
-        // What isn't a number in JSON travels as a string.
+        // A value that isn't a number in JSON is sent as a string.
         let isNumber = Set(Boundary.numbers)
         let members = fields.map { "\"\($0.name)\":" + (isNumber.contains($0.value) ? $0.value : "\"\($0.value)\"") }
         let key = target.contains("googleapis.com") ? "?key=demo-api-key" : ""

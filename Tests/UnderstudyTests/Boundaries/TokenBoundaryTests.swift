@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Tokens whose times are any pair of boundary values, wherever a token is read.
+/// Presents tokens with all pairs of boundary values as their times, at every endpoint that reads a token.
 @Suite("Boundary values in the times of tokens")
 struct TokenBoundaryTests {
     private static let claims = ["iat", "exp", "auth_time", "nbf"]
@@ -34,7 +34,7 @@ struct TokenBoundaryTests {
                 #expect(try !Explanation(idToken: secret, clientSecret: secret).isClean)
             }
         }
-        // Whole, and within the range: the signature is looked at, and the times hold for the secret that is good.
+        // The times are whole numbers within the range, so the signature is checked next. A valid secret passes.
         let good = try AppleFixture.secret()
         #expect(try fixture.token(["client_secret": good, "code": "c"])["error"] == "invalid_grant")
     }
@@ -50,7 +50,8 @@ struct TokenBoundaryTests {
             for (issued, expires, authTime) in [
                 (first, second, "0"), ("0", first, second), (second, "9999999999", first),
             ] {
-                // Each pair at one operation after the other: all of them read a token in the same two ways.
+                // Each pair is tried at one operation after the other, because all of them read a token in the same two
+                // ways.
                 count += 1
                 let times = #""iat":\#(issued),"exp":\#(expires),"auth_time":\#(authTime),"nbf":\#(issued)"#
                 let idToken =

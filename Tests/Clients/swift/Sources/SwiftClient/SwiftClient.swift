@@ -5,11 +5,11 @@ import JWTKit
     import FoundationNetworking
 #endif
 
-/// What a server in Swift does with ID tokens: it verifies them with the keys that the provider publishes, and looks whether they
-/// are for itself. Prints a line for each token.
+/// A Swift backend that receives ID tokens: it verifies them with the provider's published keys, and checks their
+/// audience. It prints a line for each token.
 @main
 struct SwiftClient {
-    /// A complaint that ends the program.
+    /// An error that ends the program.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -57,7 +57,7 @@ struct SwiftClient {
         init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
     }
 
-    /// Verifies a token, and some that are to be refused.
+    /// Verifies a token, and some that must be refused.
     private func check<Token: JWTPayload>(
         _ provider: String, as type: Token.Type, client: String, keys path: String,
         reading members: @Sendable (Token) -> (audience: AudienceClaim, email: String?)
@@ -86,7 +86,7 @@ struct SwiftClient {
 
     // MARK: - The daemon
 
-    /// How a token is broken.
+    /// An order for a broken token.
     private struct Order: Encodable {
         var claims: [String: String] = [:]
         var signature = "valid"
@@ -107,7 +107,7 @@ struct SwiftClient {
         ).token
     }
 
-    /// Gets what is at an address, or at a path of the daemon's.
+    /// Gets a document, by its address or its path at the daemon.
     private func get(_ address: String, body: Data? = nil) async throws -> Data {
         guard let url = URL(string: address.contains("://") ? address : "\(daemon)/\(address)") else {
             throw Failure(description: "no address: \(address)")

@@ -4,29 +4,29 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// What a shop's backend asks Apple and Firebase. It knows nothing of Understudy.
+/// The requests of a shop's backend to Apple and Firebase. It knows nothing of Understudy.
 public struct SignIn: Sendable {
-    /// A sign-in that came to nothing.
+    /// A failed sign-in.
     public struct Refused: Error, Equatable {
-        /// The provider's word for it.
+        /// The provider's error.
         public let reason: String
     }
 
-    /// What an authorization code is worth.
+    /// The tokens for an authorization code.
     public struct AppleTokens: Decodable, Sendable {
-        /// A JWT.
+        /// The ID token, a JWT.
         public let idToken: String
-        /// For as long as the person lets the app in.
+        /// The refresh token, which works until the person removes the app.
         public let refreshToken: String
     }
 
-    /// Someone with an account at the shop.
+    /// A person with an account at the shop.
     public struct FirebaseUser: Decodable, Sendable {
         /// The user's ID in the project.
         public let localId: String
-        /// Where the shop can write to.
+        /// The person's e-mail address.
         public let email: String?
-        /// Whether it is a first visit.
+        /// Whether this is the first sign-in.
         public let isNewUser: Bool?
     }
 
@@ -34,9 +34,11 @@ public struct SignIn: Sendable {
     private let firebase: String
     private let clientSecret: String
 
+    /// Makes a client of Apple and Firebase.
+    ///
     /// - Parameters:
-    ///   - apple: where Apple is, without a slash at the end.
-    ///   - firebase: where the Identity Toolkit is.
+    ///   - apple: Apple's address, without a slash at the end.
+    ///   - firebase: the Identity Toolkit's address.
     ///   - clientSecret: a JWT for the app, signed with the team's key.
     public init(
         apple: String = "https://appleid.apple.com", firebase: String = "https://identitytoolkit.googleapis.com",
@@ -83,7 +85,7 @@ public struct SignIn: Sendable {
         return try decoder.decode(Value.self, from: data)
     }
 
-    /// Apple's error is a word, Firebase's an object with a message.
+    /// Returns the error of an answer: Apple's is a word, Firebase's an object with a message.
     private static func error(in data: Data) -> String {
         let answer = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
         return answer?["error"] as? String ?? (answer?["error"] as? [String: Any])?["message"] as? String ?? "unknown"

@@ -5,7 +5,7 @@ import UnderstudyClient
 import UnderstudyInProcess
 import UnderstudyTesting
 
-/// The shop's tests: one server in this process, and a world of its own for each.
+/// The shop's tests: a server in this process, with a world for each test.
 @Suite("Signing in at the shop", .world(at: .process))
 struct SignInTests {
     let world: World
@@ -18,7 +18,7 @@ struct SignInTests {
             clientSecret: try #require(ProcessInfo.processInfo.environment["APPLE_CLIENT_SECRET"]))
     }
 
-    /// What the device delivers.
+    /// Returns the credential of a device.
     func credential(account: String = "ada", nonce: NoncePair = NoncePair()) async throws -> (
         code: String, idToken: String
     ) {
