@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private RSA key that signs RS256 without blinding, which takes a twentieth of a signature's time.
+/// A private RSA key that signs RS256 without blinding. Blinding would add a twentieth to a signature's time.
 ///
 /// Blinding protects the key from an observer who can measure the time of many signatures:
 /// <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>. Here it protects nothing: the daemon signs
