@@ -149,7 +149,7 @@ package struct EitherRule<First: Rule, Second: Rule>: Rule {
     }
 }
 
-// MARK: - As declarations write them
+// MARK: - Shorthand for declarations
 
 extension Rule {
     package static func object<Object>(_ type: Object.Type) -> Self where Self == ObjectRule<Object> { ObjectRule() }

@@ -97,7 +97,7 @@ package struct AnyRule: Rule {
     package func read(_ json: JSONValue) -> JSONValue? { json }
 }
 
-// MARK: - As declarations write them
+// MARK: - Shorthand for declarations
 
 extension Rule where Self == TextRule {
     package static func text(_ rule: TextRule) -> TextRule { rule }

@@ -72,7 +72,7 @@ extension ModelContextServer {
         return (tool, arguments)
     }
 
-    // MARK: - What goes with every result
+    // MARK: - Members of every result
 
     private func cacheable(_ result: JSONObject, in revision: Revision) -> JSONObject {
         guard revision.isStateless else { return result }
