@@ -13,7 +13,7 @@ extension Dispatcher {
             return response
         }
         var response = Response(status: 204, headers: [allow])
-        if cors == .any, let origin = request.header("Origin") {
+        if cors != .none, let origin = request.header("Origin") {
             response.headers += Operation.corsHeaders(origin)
             response.headers += [
                 (name: "Access-Control-Allow-Methods", value: allow.value),

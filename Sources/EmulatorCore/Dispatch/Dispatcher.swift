@@ -214,6 +214,8 @@ package final class Dispatcher: Sendable {
         // Faults aren't for a scenario's own calls.
         if context.parent != Scenario.parent {
             exchange.appliedFault = context.world.takeFault(for: exchange, at: operation) {
+                operations(of: context.world).shortPaths(of: address.path, at: address.host)
+            } client: {
                 client ?? request.namedClient
             }
         }
@@ -229,7 +231,8 @@ package final class Dispatcher: Sendable {
     private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
         let run: @Sendable () -> Reply = {
             guard let fault = exchange.appliedFault else { return operation.run(exchange) }
-            return fault.carryOut(exchange, at: operation) { operation.run(exchange) }
+            let reply = fault.carryOut(exchange, at: operation) { operation.run(exchange) }
+            return operation.shared(reply, with: exchange.request)
         }
         guard !operation.keys.isEmpty, !exchange.world.keys.areReady(operation.keys) else { return run() }
         return .later { [self] done in

@@ -19,6 +19,13 @@ package struct HostAlias: Sendable, Equatable {
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
     }
 
-    /// Where RFC 8414 section 3.1 puts a server's metadata, and section 5 OpenID Connect's: the server's own path follows.
+    /// The short addresses of a path at `host`, by this alias: `/oidc/corp/token` for `/token` at `login.corp.example`.
+    func shortened(_ path: String, at host: String) -> [String] {
+        guard host == self.host else { return [] }
+        let below = rest(of: path, at: host).map { [prefix + $0] } ?? []
+        return below + HostAlias.metadata.filter { path == $0 + self.path }.map { $0 + prefix }
+    }
+
+    /// The beginnings of paths where RFC 8414 section 3.1 puts a server's metadata, and section 5 OpenID Connect's: the server's own path follows.
     package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
 }

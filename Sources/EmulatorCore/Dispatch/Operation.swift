@@ -7,11 +7,13 @@ import HTTPServer
 /// never waits costs a microsecond.
 package struct Operation: Sendable {
     /// What a browser's script on another origin may do.
-    package enum CORS: Sendable {
+    package enum CORS: Sendable, Equatable {
         /// No header: browsers refuse, as they do at the provider.
         case none
-        /// Any origin.
+        /// A script of any origin reads the answer.
         case any
+        /// A script of any origin reads the answer, and these of its headers, which are listed with commas.
+        case exposing(String)
     }
 
     enum Handler: Sendable {
@@ -77,11 +79,18 @@ extension Operation {
             case .task(let respond): .running { await respond(exchange) }
             }
         }
-        guard cors == .any, let origin = exchange.request.header("Origin") else { return reply }
+        return shared(reply, with: exchange.request)
+    }
+
+    /// The answer with the headers by which a page of another origin may read it.
+    func shared(_ reply: Reply, with request: Request) -> Reply {
+        guard cors != .none, let origin = request.header("Origin") else { return reply }
         return reply.map { response in
+            guard response.header("Access-Control-Allow-Origin") == nil else { return response }
             var response = response
-            if response.header("Access-Control-Allow-Origin") == nil {
-                response.headers += Operation.corsHeaders(origin)
+            response.headers += Operation.corsHeaders(origin)
+            if case .exposing(let names) = cors {
+                response.headers.append((name: "Access-Control-Expose-Headers", value: names))
             }
             return response
         }

@@ -98,6 +98,12 @@ struct OperationTable: Sendable {
         return alias
     }
 
+    /// The short addresses of a path at a host.
+    func shortPaths(of path: String, at host: String?) -> [String] {
+        guard let host else { return [] }
+        return aliases.values.flatMap { $0.shortened(path, at: host) }
+    }
+
     private func isServed(_ path: String, at host: String?) -> Bool {
         if case .notFound = match("GET", host: host, path: path) { return false }
         return true

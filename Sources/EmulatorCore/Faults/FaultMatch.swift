@@ -27,7 +27,9 @@ package struct FaultMatch: SchemaObject {
         host = fields.optional("host", .text(FaultMatch.host), "The provider's host, such as \"appleid.apple.com\".")?
             .lowercased()
         path = fields.optional(
-            "path", .text(FaultMatch.path), "The path on that host; \"*\" stands for any characters.")
+            "path", .text(FaultMatch.path),
+            "The path on that host, or without `host` a short address such as \"/oidc/corp/token\"; \"*\" stands for any characters."
+        )
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         tokensOf = fields.optional(
@@ -67,15 +69,19 @@ package struct FaultMatch: SchemaObject {
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Whether it is for this request to `operation`. `client` is asked last, because it may have to read the world.
+    /// Whether it is for this request to `operation`, which has these short addresses. `client` is asked last, because it may have to
+    /// read the world.
     func takes(
-        _ exchange: Exchange, at operation: Operation, client name: () -> String?, fields sent: () -> [String: String]
+        _ exchange: Exchange, at operation: Operation, shortPaths: () -> [String], client name: () -> String?,
+        fields sent: () -> [String: String]
     ) -> Bool {
         guard smtp == nil else { return false }
         if let method, method != exchange.request.method { return false }
         if let tokensOf, operation.traits?.mints?.name != tokensOf { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
-        if let path, !operation.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) { return false }
+        if let path, !operation.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) {
+            guard host == nil, shortPaths().contains(where: { Glob.matches(path, $0) }) else { return false }
+        }
         if !fields.isEmpty {
             let sent = sent()
             guard fields.allSatisfy({ field in sent[field.name] == field.value }) else { return false }

@@ -15,9 +15,14 @@ package struct OperationCatalog: Sendable {
         package let provider: String
         /// What it does, in a few words, if the provider says so.
         package let title: String?
+        /// Its paths at the daemon's own name.
+        fileprivate let shortPaths: [String]
 
         /// `nil` for an operation where nothing can be ordered.
-        fileprivate init?(_ operation: Operation, at host: String?, of provider: String, names: [String: String]) {
+        fileprivate init?(
+            _ operation: Operation, at host: String?, of provider: String, names: [String: String],
+            _ aliases: [HostAlias]
+        ) {
             guard let traits = operation.traits else { return nil }
             // The same operation, spelled with a slash at its end, isn't listed again.
             if let whole = traits.partOf, operation.path.hasSuffix("\(whole)/") { return nil }
@@ -28,6 +33,8 @@ package struct OperationCatalog: Sendable {
             let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
             title = names["\(operation.method) \(path)"]
+            let place = path
+            shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } } ?? []
         }
 
         /// `POST appleid.apple.com/auth/token`
@@ -36,6 +43,8 @@ package struct OperationCatalog: Sendable {
         func takes(path pattern: String) -> Bool {
             Glob.overlap(pattern, path) || traits.partOf.map { Glob.overlap(pattern, $0) } ?? false
         }
+
+        func takes(shortPath pattern: String) -> Bool { shortPaths.contains { Glob.overlap(pattern, $0) } }
     }
 
     package let entries: [Entry]
@@ -45,9 +54,9 @@ package struct OperationCatalog: Sendable {
     /// By host, and then by path. The daemon's own address comes first, the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let operations = provider.operations
-        let names = provider.endpointNames
+        let (names, aliases) = (provider.endpointNames, provider.aliases)
         func entries(_ operations: [Operation], at host: String?) -> [Entry] {
-            operations.compactMap { Entry($0, at: host, of: provider.name, names: names) }
+            operations.compactMap { Entry($0, at: host, of: provider.name, names: names, aliases) }
         }
         var all = entries(byPath(operations.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
         for host in Set(operations.flatMap(\.hosts)).sorted() {
@@ -119,15 +128,17 @@ package struct OperationCatalog: Sendable {
                         + (hint.isEmpty ? "; these are: \(hosts.joined(separator: ", "))" : hint))
             ]
         }
-        let atPath = atHost.filter { entry in match.path.map { entry.takes(path: $0) } ?? true }
+        let atPath = at(match, among: atHost)
         guard !atPath.isEmpty else {
-            let paths = atHost.map(\.path)
+            let short = shortPaths(like: match)
+            let paths = short.isEmpty ? atHost.map(\.path) : short
             let hint = Spelling.hint(match.path ?? "", among: paths)
             let known = Set(paths).sorted().prefix(12).joined(separator: ", ")
             return [
                 Issue(
                     place["path"] ?? place,
-                    "nothing is served at this path" + (hint.isEmpty ? "; at this host: \(known)" : hint))
+                    "nothing is served at this path"
+                        + (hint.isEmpty ? "; \(short.isEmpty ? "at this host" : "near it"): \(known)" : hint))
             ]
         }
         let matched = atPath.filter { entry in match.method.map { $0 == entry.method } ?? true }
@@ -152,6 +163,25 @@ package struct OperationCatalog: Sendable {
             return [Issue(place["client"] ?? place, reason)]
         }
         return misfits(effect, minting)
+    }
+
+    /// The operations at the path of an order. A short address that is written out means what is there, though a path of some host
+    /// looks alike.
+    private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
+        guard let path = match.path else { return atHost }
+        guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
+        guard shortPaths(like: match).isEmpty else { return atHost.filter { $0.takes(shortPath: path) } }
+        return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
+    }
+
+    /// The short addresses that begin as the path of an order does, if it is written out and has no host.
+    private func shortPaths(like match: FaultMatch) -> [String] {
+        guard match.host == nil, let path = match.path, !path.contains("*") else { return [] }
+        let first = path.split(separator: "/").first
+        return entries.flatMap(\.shortPaths).filter { short in
+            let segment = short.split(separator: "/").first
+            return segment == first && segment != ".well-known" || short == path
+        }
     }
 
     private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {

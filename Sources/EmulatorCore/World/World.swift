@@ -147,7 +147,9 @@ package final class World: Sendable {
     }
 
     /// The fault that is due at this exchange, if any is.
-    func takeFault(for exchange: Exchange, at operation: Operation, client: () -> String?) -> AppliedFault? {
+    func takeFault(
+        for exchange: Exchange, at operation: Operation, shortPaths: () -> [String], client: () -> String?
+    ) -> AppliedFault? {
         guard mayHaveFaults, let traits = operation.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
@@ -155,10 +157,14 @@ package final class World: Sendable {
         // Read once, however many faults ask.
         let fields = Once { exchange.fields }
         let matching = withoutActuallyEscaping(client) { client in
-            let name = Once(client)
-            return queued.filter { fault in
-                traits.misfit(fault.effect) == nil
-                    && fault.match.takes(exchange, at: operation, client: { name.value }, fields: { fields.value })
+            withoutActuallyEscaping(shortPaths) { shortPaths in
+                let (name, short) = (Once(client), Once(shortPaths))
+                return queued.filter { fault in
+                    traits.misfit(fault.effect) == nil
+                        && fault.match.takes(
+                            exchange, at: operation, shortPaths: { short.value }, client: { name.value },
+                            fields: { fields.value })
+                }
             }
         }
         guard !matching.isEmpty else { return nil }
