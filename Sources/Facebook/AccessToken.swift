@@ -22,7 +22,7 @@ struct AccessToken: Sendable {
 
     /// When the app may read the person's data no more, unless the person signs in again.
     /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
-    var dataAccessExpires: Instant { token.details.issuedAt + .days(90) }
+    var dataAccessExpires: Instant { token.details.issuedAt + FacebookToken.dataAccess }
 
     /// Whether it was given out to last for weeks, not hours.
     var isLongLived: Bool {

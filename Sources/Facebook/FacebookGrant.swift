@@ -112,6 +112,9 @@ enum FacebookToken {
     /// Of a token that comes by a browser: "an hour or two".
     /// <https://developers.facebook.com/docs/facebook-login/guides/access-tokens#termtokens>
     static let shortLifetime = TimeSpan.hours(2)
+    /// The time for which an app may read what a person has granted:
+    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>.
+    static let dataAccess = TimeSpan.days(90)
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     static func code(from random: inout Randomness) -> String { "AQ" + Base64URL.encode(random.bytes(150)) }

@@ -289,7 +289,7 @@ extension FacebookProvider {
         if let token = approved.accessToken {
             fields += [
                 ("access_token", token),
-                ("data_access_expiration_time", String((approved.at + .days(90)).seconds)),
+                ("data_access_expiration_time", String((approved.at + FacebookToken.dataAccess).seconds)),
                 ("expires_in", String(FacebookToken.shortLifetime.seconds)),
             ]
         }

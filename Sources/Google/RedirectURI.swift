@@ -14,6 +14,12 @@ extension GoogleClient {
             try check(origin)
             return uri
         }
+        return try registeredURI(form)
+    }
+
+    /// The same, where no page waits for the answer: `storagerelay` is for pop-ups.
+    func registeredURI(_ form: Form) throws(GoogleError) -> String {
+        let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
         guard takes(uri) else { throw mismatch(uri) }
         return uri

@@ -59,7 +59,11 @@ struct BrowserScriptTests {
         func status(_ signedRequest: String, origin: String = BrowserScriptTests.origin) throws -> Answer {
             try ask("/x/oauth/status", ["client_id": "77", "signed_request": signedRequest], origin: origin)
         }
-        let signed = SignedRequest(JSONObject([("user_id", .string(FacebookFixture.ada))]), secret: "s").text
+        func signed(_ person: String, at time: Int64 = Int64(Date().timeIntervalSince1970)) -> String {
+            SignedRequest(JSONObject([("user_id", .string(person)), ("issued_at", .integer(time))]), secret: "s").text
+        }
+        let old = signed(FacebookFixture.ada, at: Int64(Date().timeIntervalSince1970) - 90 * 86_400)
+        let signed = signed(FacebookFixture.ada)
         #expect(try status(signed)["status"] == "not_authorized")
         try fixture.approve()
         _ = try fixture.dialog([
@@ -71,7 +75,7 @@ struct BrowserScriptTests {
         let token = try #require(connected["access_token"])
         #expect(try fixture.graph("/me", ["access_token": token])["id"] == FacebookFixture.ada)
         for forged in [
-            "", ".", "a.b",
+            "", ".", "a.b", old,
             SignedRequest(JSONObject([("user_id", .string(FacebookFixture.ada))]), secret: "other").text,
             SignedRequest(JSONObject([("user", "x")]), secret: "s").text, "\(signed).", String(signed.dropLast()),
         ] {
@@ -80,6 +84,31 @@ struct BrowserScriptTests {
         #expect(try status(signed, origin: "https://evil.example").status == 403)
         _ = try ask("/x/oauth/logout", ["client_id": "77", "access_token": token], origin: BrowserScriptTests.origin)
         #expect(try fixture.graph("/me", ["access_token": token]).status == 400)
+    }
+
+    @Test("somebody whom an app in development doesn't admit gets no token")
+    func development() throws {
+        let change: [String: Any] = ["facebook": ["apps": [["appID": "77", "mode": "development"]]]]
+        try fixture.approve()
+        let page = try fixture.dialog([
+            "client_id": "77", "redirect_uri": relay(BrowserScriptTests.origin),
+            "response_type": "token,signed_request",
+        ])
+        #expect(page.status == 200)
+        #expect(try fixture.client.post("/_understudy/v1/seed", json: change).status == 200)
+        func tokens() throws -> Int {
+            let tables = try fixture.client.get("/_understudy/v1/snapshot").json["tables"] as? [String: [Any]]
+            return tables?["facebook.token"]?.count ?? 0
+        }
+        let before = try tokens()
+        let time = Int64(Date().timeIntervalSince1970)
+        let request = JSONObject([("user_id", .string(FacebookFixture.ada)), ("issued_at", .integer(time))])
+        let answer = try ask(
+            "/x/oauth/status", ["client_id": "77", "signed_request": SignedRequest(request, secret: "s").text],
+            origin: BrowserScriptTests.origin)
+        #expect(answer["status"] == "not_authorized")
+        #expect(before > 0)
+        #expect(try tokens() == before)
     }
 
     @Test("a code of the SDK is redeemed with an empty redirect URI, and others aren't")

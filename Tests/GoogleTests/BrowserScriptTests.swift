@@ -76,6 +76,13 @@ struct BrowserScriptTests {
                 "login_uri": "https://elsewhere.com/login",
             ])
         #expect(elsewhere.text.contains("redirect_uri_mismatch"))
+        let relay = try get(
+            "/gsi/select",
+            [
+                "client_id": "buttons", "origin": BrowserScriptTests.origin, "ux_mode": "redirect",
+                "login_uri": "storagerelay://https/app.example?id=auth1",
+            ])
+        #expect(relay.text.contains("redirect_uri_mismatch"))
     }
 
     @Test("One Tap's frame may stand in pages of the origin that asks, and in no other")

@@ -41,7 +41,7 @@ extension FacebookProvider {
         return Form(parsing: Substring(query.prefix { $0 != UInt8(ascii: "#") }))["origin"] ?? ""
     }
 
-    /// What `authResponse.signedRequest` is: <https://developers.facebook.com/docs/reference/login/signed-request>.
+    /// The value of `authResponse.signedRequest`: <https://developers.facebook.com/docs/reference/login/signed-request>.
     func signedRequest(of account: Account, app: FacebookApp, code: String?, at time: Instant) -> SignedRequest {
         var payload = JSONObject([("user_id", .string(account.facebook.id))])
         payload["code"] = code.map { .string($0) }
@@ -50,37 +50,40 @@ extension FacebookProvider {
         return SignedRequest(payload, secret: app.secret)
     }
 
-    /// `FB.getLoginStatus`.
+    /// Answers `FB.getLoginStatus`.
     private func loginStatus(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
         do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
-        guard
-            let person = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret)?["user_id"]?.string
-        else {
-            return FacebookProvider.json(["status": "unknown"])
-                .noted(Note("the signed request that the page keeps isn't one that the app's secret has signed"))
+        func unknown(_ reason: String) -> Response {
+            FacebookProvider.json(["status": "unknown"]).noted(Note("the signed request that the page keeps \(reason)"))
         }
+        guard let payload = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret),
+            let person = payload["user_id"]?.string
+        else { return unknown("isn't one that the app's secret has signed") }
+        // It stands for a session at Facebook, whose length isn't documented: an app's access to data lasts as long.
+        guard let issued = payload["issued_at"]?.numericDate, exchange.world.now - issued < FacebookToken.dataAccess
+        else { return unknown("is 90 days old or says no issued_at: call FB.login") }
         typealias Known = (account: Account, grant: FacebookGrant, token: String, at: Instant)
         let known = exchange.world.update { tables -> Known? in
             guard let account = tables.account(facebookID: person),
+                app.admits(account),
                 let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id))
             else { return nil }
             let token = tables.makeAccessToken(grant, issuedAt: tables.now, lasting: FacebookToken.shortLifetime)
             return (account, grant, token, tables.now)
         }
-        guard let known, app.admits(known.account) else {
-            return FacebookProvider.json(["status": "not_authorized"])
-        }
+        guard let known else { return FacebookProvider.json(["status": "not_authorized"]) }
         return FacebookProvider.json([
             "status": "connected", "access_token": .string(known.token),
             "expires_in": .integer(Int64(FacebookToken.shortLifetime.seconds)),
-            "data_access_expiration_time": .numericDate(known.at + .days(90)), "graph_domain": "facebook",
+            "data_access_expiration_time": .numericDate(known.at + FacebookToken.dataAccess),
+            "graph_domain": "facebook",
             "signed_request": .string(signedRequest(of: known.account, app: app, code: nil, at: known.at).text),
         ])
     }
 
-    /// `FB.logout`: the access token ends, and what the person has granted stays.
+    /// Answers `FB.logout`: the access token ends, and what the person has granted stays.
     private func logout(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
@@ -122,7 +125,7 @@ extension FacebookProvider {
 }
 
 extension SignedRequest {
-    /// What a signed request says; `nil` for a text that `secret` hasn't signed.
+    /// The payload of a signed request; `nil` for a text that `secret` hasn't signed.
     static func payload(of text: String, secret: String) -> JSONObject? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let signature = Base64URL.decode(String(parts[0])) else { return nil }

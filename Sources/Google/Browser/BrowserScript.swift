@@ -39,7 +39,7 @@ extension GoogleProvider {
         ]
     }
 
-    /// Whether the page that asks may use the script. Reasons are those of `getNotDisplayedReason`.
+    /// Says whether the page that asks may use the script. Reasons are those of `getNotDisplayedReason`.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
         do throws(GoogleError) {

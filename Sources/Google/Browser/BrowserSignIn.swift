@@ -35,7 +35,7 @@ struct BrowserSignIn: Sendable {
             guard let address = form["login_uri"], !address.isEmpty else { throw .missing("login_uri") }
             // https://developers.google.com/identity/gsi/web/reference/js-reference#login_uri: one of the authorized redirect URIs.
             mode = .redirect(
-                to: try client.redirectURI(Form(fields: [Form.Field(name: "redirect_uri", value: address)])))
+                to: try client.registeredURI(Form(fields: [Form.Field(name: "redirect_uri", value: address)])))
         } else {
             mode = .popup
         }
