@@ -5,7 +5,7 @@ import EmulatorCore
 // GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
-    /// How many one answer shows: a megabyte or so.
+    /// The number of people that one answer shows: a megabyte or so.
     private static let accountsShown = 1_000
 
     private struct AccountPage: SchemaObject {
@@ -64,7 +64,7 @@ extension ControlAPI {
         ]
     }
 
-    /// People in the order of the seed, then those that were added, page by page.
+    /// Lists people in the order of the seed, then those that were added, page by page.
     private func accounts(_ exchange: Exchange, _ page: AccountPage) -> Response {
         let limit = page.limit
         let found = exchange.world.read { tables -> [Account]? in
@@ -87,10 +87,10 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json)
     }
 
-    /// How many bytes of JSON a person who is added or changed at run time may take.
+    /// The number of bytes of JSON that a person who is added or changed at run time may have.
     private static let sizeLimit = 64 << 10
 
-    /// Whether it is more than that, in words.
+    /// The refusal of a person with more bytes; `nil` for any other.
     private static func excess(of account: Account) -> Response? {
         let size = account.writtenJSON.serialized().count
         guard size > sizeLimit else { return nil }
@@ -125,7 +125,7 @@ extension ControlAPI {
         }
     }
 
-    /// What becomes of a person who is to be added or changed.
+    /// The outcome of adding or changing a person.
     private enum Addition {
         case done
         /// The person isn't as expected: there already, or changed by somebody else.

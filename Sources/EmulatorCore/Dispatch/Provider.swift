@@ -177,20 +177,21 @@ extension Provider {
 
 /// A provider at which clients register themselves.
 package protocol TakesClients {
-    /// The clients that have, oldest first.
+    /// The clients that have registered themselves, oldest first.
     func registeredClients(in world: World, limit: Int) -> [SeededClient]
 }
 
 /// A provider beside whose authorization servers are protected resources.
 package protocol ProtectsResources {
-    /// By what resources are called.
+    /// The names of the resources: `corp` is the one at `/mcp/corp`.
     var resourceIDs: [String] { get }
-    /// Environment variables by which a client finds a resource at the daemon whose address is `url`.
+    /// The environment variables by which a client finds a resource at the daemon whose address is `url`.
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 
 /// A provider that is played at the daemon's own name, at addresses that a seed decides on.
 package protocol ExplainsOwnAddresses {
-    /// Why nothing is served at an address there, for one that was meant for this provider; `nil` for any other.
+    /// The refusal of a request at an address there, if it was meant for this provider: it says why nothing is served. `nil` for any
+    /// other.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -2,17 +2,17 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// What can be ordered to go wrong at an operation.
+/// The faults that can be ordered at an operation.
 package struct OperationTraits: Sendable {
     /// The operation's errors, by name, and how it sends them.
     package struct Errors: Sendable {
-        /// In the order of the provider's documentation.
+        /// The names of the errors, in the order of the provider's documentation.
         package let names: [String]
-        /// Names that it takes beside them.
+        /// Other names that can be ordered.
         package let others: [String]
-        /// Whether it takes any other name, unless that is almost one that is known.
+        /// Whether any other name can be ordered, unless it is almost a known one.
         package let isOpen: Bool
-        /// Makes the answer; `nil` where errors are sent as the outcome of an authorization.
+        /// A function that makes the answer; `nil` where errors are sent as the outcome of an authorization.
         package let answer: (@Sendable (RequestedError, Exchange) -> Response)?
 
         package init(
@@ -31,7 +31,7 @@ package struct OperationTraits: Sendable {
             names.contains(name) || others.contains(name) || isOpen && hint(for: name).isEmpty
         }
 
-        /// Which name may be meant.
+        /// A hint at the name that may be meant.
         func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
@@ -43,21 +43,21 @@ package struct OperationTraits: Sendable {
     }
 
     package var errors: Errors?
-    /// Whose tokens it mints, if any.
+    /// The owner of the keys with which the operation signs tokens; `nil` where it mints none.
     package var mints: KeyOwner?
-    /// Whether it answers claims as JSON. What an order for tokens says of claims changes them, too.
+    /// Whether the operation answers claims as JSON. An order that changes the claims of tokens changes these, too.
     package var answersClaims = false
-    /// Whose keys it publishes, if any.
+    /// The owner of the keys that the operation publishes; `nil` where it publishes none.
     package var publishes: KeyOwner?
-    /// Whether it is an authorization endpoint: redirects with `state` and a code.
+    /// Whether the operation is an authorization endpoint, which redirects with `state` and a code.
     package var authorizes = false
-    /// Whether its redirects say who the issuer is.
+    /// Whether the operation's redirects name the issuer.
     package var namesIssuer = false
-    /// Whether it issues codes without a redirect.
+    /// Whether the operation issues codes without a redirect.
     package var givesCodes = false
-    /// Whether it answers JSON.
+    /// Whether the operation answers JSON.
     package var answersJSON = true
-    /// Whether its answer has members: isn't empty.
+    /// Whether the operation's answer has members, because it isn't empty.
     package var answersMembers = true
     /// The path of the operation of which this is a part, for a sign-in page's form.
     package var partOf: String?

@@ -6,15 +6,15 @@ import Synchronization
 import Time
 import Platform
 
-/// What the daemon sends to a server of a client: a notification of something that has happened, or a question.
+/// A request of the daemon to a client's server: a notification of something that has happened, or a question.
 package struct OutgoingMessage: Sendable {
     package let method: String
     package let url: String
     package let contentType: String
     package let body: [UInt8]
-    /// How many bytes of an answer are read at most.
+    /// The most bytes of an answer that are read.
     let limit: Int
-    /// Whether the certificate of a server is verified.
+    /// Whether the server's certificate is verified.
     let isVerified: Bool
 
     package init(to url: String, contentType: String, body: [UInt8]) {
@@ -41,7 +41,7 @@ package struct OutgoingMessage: Sendable {
             body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// What a server answered that was asked something.
+    /// A server's answer to a question.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: [(name: String, value: String)]
@@ -52,7 +52,7 @@ package struct OutgoingMessage: Sendable {
         }
     }
 
-    /// What became of a question.
+    /// The outcome of a question.
     package enum Reply: Sendable {
         case answered(Answer)
         /// There was no answer in time.
@@ -60,7 +60,7 @@ package struct OutgoingMessage: Sendable {
         case failed(String)
     }
 
-    /// What became of it.
+    /// The outcome of a notification.
     package struct Delivery: Sendable {
         package let attempts: Int
         /// The last answer's status, if there was one.
@@ -69,7 +69,7 @@ package struct OutgoingMessage: Sendable {
 
         package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
 
-        /// What `json` has, and `others` beside it.
+        /// The schema of `json`, with `others` beside its members.
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
@@ -81,7 +81,7 @@ package struct OutgoingMessage: Sendable {
                 ] + others)
         }
 
-        /// For an answer of the control API.
+        /// The delivery in an answer of the control API.
         package func json(of message: OutgoingMessage) -> JSONObject {
             var object = JSONObject([
                 ("delivered", .bool(isDelivered)), ("url", .string(message.url)),
