@@ -49,4 +49,20 @@ extension Key {
         guard let made else { throw KeyError("the JWK's numbers make no key") }
         try self.init(owning: made, isPrivate: false)
     }
+
+    /// The members of a JWK that nobody but its owner may have: <https://datatracker.ietf.org/doc/html/rfc7518#section-6>.
+    package static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+    /// The SHA-256 thumbprint of a public JWK, by the members that its `kty` requires and by no others:
+    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>, and <https://datatracker.ietf.org/doc/html/rfc8037#section-2> for OKP.
+    package static func thumbprint(of jwk: JSONValue) -> String {
+        let names =
+            switch jwk["kty"]?.string {
+            case "RSA": ["e", "kty", "n"]
+            case "EC": ["crv", "kty", "x", "y"]
+            default: ["crv", "kty", "x"]
+            }
+        let members = names.compactMap { name in jwk[name].map { (name, $0) } }
+        return Base64URL.encode(Digest.sha256(JSONValue.object(JSONObject(members)).text))
+    }
 }

@@ -26,6 +26,13 @@ extension Issuer {
         _ token: PresentedAccessToken, boundTo thumbprint: String?, at url: String, in exchange: Exchange
     ) throws(OAuthRefusal) {
         guard let thumbprint else {
+            guard policy.dpop != .required else {
+                throw OAuthRefusal(
+                    "invalid_token",
+                    Diagnosis(
+                        "the access token isn't bound to a key, and this issuer binds its tokens (\"dpop\": \"required\"): get one with "
+                            + "a DPoP proof"))
+            }
             guard token.isBound else { return }
             throw OAuthRefusal(
                 "invalid_token", Diagnosis("the access token isn't bound to a key: send Authorization: Bearer"))
@@ -35,7 +42,7 @@ extension Issuer {
                 "invalid_token",
                 Diagnosis("the access token is bound to the client's key: send Authorization: DPoP, and a proof"))
         }
-        guard let proof = try DPoPProof(exchange, at: url, nonce: proofNonce(exchange), token: token.text) else {
+        guard let proof = try DPoPProof(exchange, at: url, nonces: proofNonces(exchange), token: token.text) else {
             throw DPoPProof.refusal("there is none: send the header DPoP beside the token")
         }
         guard proof.thumbprint == thumbprint else {

@@ -112,11 +112,13 @@ extension Issuer {
         authorization.namesIssuer = true
         let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
         let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
-        let token = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofTokens), mints: owner)
+        let token = OperationTraits.api(
+            OAuthRefusal.ordered(OAuthRefusal.ofTokens, nonce: { proofNonce($0) }), mints: owner)
         var userInfo = OperationTraits.api(
             OAuthRefusal.ordered(["invalid_token", "insufficient_scope"], isForBearers: true),
             mints: clients.contains { $0.userInfoAlgorithm != nil } ? owner : nil)
         userInfo.answersClaims = true
+        let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
         func at(
             _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
             _ respond: @escaping @Sendable (Issuer, Exchange) -> Response
@@ -158,9 +160,9 @@ extension Issuer {
             $0.authorize($1, $1.request.queryForm)
         }
         all += knowing(endpoints.authorization, authorization, cors: .none) { $0.authorizeByPost($1) }
-        all += knowing(endpoints.pushedRequest, device) { $0.push($1) }
-        all += knowing(endpoints.token, token) { $0.token($1) }
-        all += at(endpoints.userInfo, userInfo, ["GET", "POST"]) { $0.userInfo($1) }
+        all += knowing(endpoints.pushedRequest, device, cors: exposing) { $0.push($1) }
+        all += knowing(endpoints.token, token, cors: exposing) { $0.token($1) }
+        all += at(endpoints.userInfo, userInfo, ["GET", "POST"], cors: exposing) { $0.userInfo($1) }
         all += at(endpoints.introspection, client) { $0.introspect($1) }
         all += at(endpoints.revocation, client.withoutMembers) { $0.revoke($1) }
         all += knowing(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }

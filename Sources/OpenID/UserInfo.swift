@@ -9,7 +9,9 @@ import OAuth
 extension Issuer {
     func userInfo(_ exchange: Exchange) -> Response {
         guard let presented = PresentedAccessToken.read(exchange.request, for: self) else {
-            return OAuthRefusal.withoutToken(Diagnosis("there is no access token: send Authorization: Bearer"))
+            let scheme = policy.dpop == .required ? "DPoP, and a proof" : "Bearer"
+            return OAuthRefusal.withoutToken(
+                Diagnosis("there is no access token: send Authorization: \(scheme)"), dpop: policy.dpop)
         }
         let key = rowKey(of: presented.text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
@@ -17,15 +19,17 @@ extension Issuer {
             let client = client(grant.client, in: exchange.world)
         else {
             let reason = exchange.reason(againstUsing: key, .access, OpenIDGrant.self)
-            return OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)")).bearerResponse
+            let refusal = OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)"))
+            return presented.isBound ? refusal.proofResponse : refusal.bearerResponse
         }
         do throws(OAuthRefusal) {
             let url = exchange.address.url(of: host, exchange.address.path)
             try check(presented, boundTo: token.details.thumbprint, at: url, in: exchange)
         } catch { return error.proofResponse }
         guard token.details.scopes.contains("openid") else {
-            return OAuthRefusal("insufficient_scope", Diagnosis("the token was granted without the scope openid"))
-                .bearerResponse
+            let refusal = OAuthRefusal(
+                "insufficient_scope", Diagnosis("the token was granted without the scope openid"))
+            return presented.isBound ? refusal.proofResponse : refusal.bearerResponse
         }
         var body = JSONObject([("sub", .string(subject(of: account, for: client)))])
         let wishes = Set(grant.claims.userInfo.keys)

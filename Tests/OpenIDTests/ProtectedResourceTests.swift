@@ -224,4 +224,19 @@ struct ProtectedResourceTests {
         let document = try fixture.client.get("/.well-known/oauth-protected-resource/mcp/corp").json
         #expect(document["authorization_servers"] as? [String] == ["http://localhost:\(fixture.server.port)/oidc/new"])
     }
+
+    @Test("of issuers that sign with one key, the one that the token names is asked")
+    func sharedKeys() throws {
+        let key = #"{"id":"seed-corp-1","privateKeyFile":"keys/openid-signing-1.pem"}"#
+        let fixture = try OpenIDFixture(
+            seed: #"""
+                {"openid":{"issuers":[
+                {"id":"corp","mcp":{"authorizationServers":["new","corp"]},"clients":[{"clientID":"web","accessToken":"jwt"}]},
+                {"id":"new","signingKeys":[\#(key)]}]}}
+                """#)
+        let token = try signIn(fixture, "openid mcp:read", resource: resource(fixture))["access_token"]
+        let person = content(try call(fixture, "whoami", token: token))
+        #expect(person?["issuer"] as? String == fixture.issuer)
+        #expect(person?["account"] as? String == "ada")
+    }
 }

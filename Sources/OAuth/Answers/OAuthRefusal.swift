@@ -36,6 +36,10 @@ package struct OAuthRefusal: Error, Sendable {
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
+    /// The headers that a page of another origin has to be able to read where access tokens are presented, and where they are
+    /// given out: <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
+    package static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
+
     /// The same refusal to a client whose token is bound to a key: <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
     package var proofResponse: Response {
         let refusal = OAuthRefusal.unauthorized(self)
@@ -48,11 +52,13 @@ package struct OAuthRefusal: Error, Sendable {
             refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
         )
         changed.nonce = refusal.nonce
-        let algorithms = Algorithm.published.map(\.rawValue).joined(separator: " ")
         changed.challenge =
-            "DPoP error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", algs=\"\(algorithms)\"\(parameters)"
+            "DPoP error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(proofAlgorithms)\(parameters)"
         return changed
     }
+
+    /// The parameter `algs` of a challenge.
+    private static let proofAlgorithms = "algs=\"\(Algorithm.published.map(\.rawValue).joined(separator: " "))\""
 
     /// The same refusal to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
     package var bearerResponse: Response {
@@ -61,11 +67,20 @@ package struct OAuthRefusal: Error, Sendable {
         return refusal.response
     }
 
-    /// The refusal of a request without an access token: it names no error.
-    package static func withoutToken(_ diagnosis: Diagnosis) -> Response {
-        Response(
+    /// The refusal of a request without an access token. It names no error, and each scheme that is taken:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` go with each challenge.
+    package static func withoutToken(
+        _ diagnosis: Diagnosis, dpop: DPoPPolicy = .off, parameters: String = ""
+    ) -> Response {
+        var challenges: [String] = []
+        if dpop != .required { challenges.append(parameters.isEmpty ? "Bearer" : "Bearer \(parameters)") }
+        if dpop != .off {
+            challenges.append("DPoP \(proofAlgorithms)" + (parameters.isEmpty ? "" : ", \(parameters)"))
+        }
+        return Response(
             status: 401,
-            headers: [(name: "WWW-Authenticate", value: "Bearer"), (name: "Cache-Control", value: "no-store")]
+            headers: challenges.map { (name: "WWW-Authenticate", value: $0) }
+                + [(name: "Cache-Control", value: "no-store")]
         ).diagnosed(diagnosis)
     }
 
@@ -97,10 +112,14 @@ package struct OAuthRefusal: Error, Sendable {
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
 
-    /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have.
-    package static func ordered(_ names: [String], isForBearers: Bool = false) -> OperationTraits.Errors {
-        OperationTraits.Errors(names) { order, _ in
-            let refusal = OAuthRefusal(order.name, description: order.description, order.diagnosis)
+    /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have, and `nonce` is what
+    /// `use_dpop_nonce` tells a client.
+    package static func ordered(
+        _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) -> String)? = nil
+    ) -> OperationTraits.Errors {
+        OperationTraits.Errors(names) { order, exchange in
+            var refusal = OAuthRefusal(order.name, description: order.description, order.diagnosis)
+            if order.name == "use_dpop_nonce" { refusal.nonce = nonce?(exchange) }
             return isForBearers ? refusal.bearerResponse : refusal.response
         }
     }

@@ -33,6 +33,15 @@ package struct AuthorizationParameters: Sendable {
     package init(_ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy) throws(OAuthRefusal) {
         responseTypes = try AuthorizationParameters.responseTypes(
             form, among: client.responseTypes ?? policy.responseTypes)
+        guard !responseTypes.contains("token") || policy.dpop != .required else {
+            throw OAuthRefusal(
+                "unsupported_response_type",
+                Diagnosis(
+                    received: "response_type \(Diagnosis.quote(form["response_type"] ?? ""))",
+                    expected: "one without token",
+                    "this issuer binds access tokens to a key (\"dpop\": \"required\"), which the token endpoint alone can do: use a code"
+                ))
+        }
         scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
         nonce = form["nonce"]
         challenge = try AuthorizationParameters.challenge(

@@ -13,7 +13,7 @@ package enum AuthorizationServerTables {
     package static var rows: [any Row.Type] {
         [
             BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
-            DynamicClient.self, ClientDocument.self, UsedProof.self,
+            DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self,
         ]
     }
 }

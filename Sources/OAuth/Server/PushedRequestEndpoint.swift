@@ -16,8 +16,9 @@ extension AuthorizationServer {
             let known = AuthorizationParameters.names.subtracting(["client_id"])
             var kept = Form(fields: form.fields.filter { known.contains($0.name) })
             kept.fields.append(Form.Field(name: "client_id", value: client.clientID))
-            let fields = try RequestObject.resolve(
+            var fields = try RequestObject.resolve(
                 kept, client: client.credentials, issuer: identifier(exchange), in: exchange)
+            if policy.dpop != .off, let proof = try serverProof(exchange) { try bind(&fields, to: proof) }
             _ = try RequestedAuthorization.redirectURI(fields, client, policy)
             _ = try AuthorizationParameters(fields, client, policy)
             let wanted = Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) })
@@ -37,5 +38,19 @@ extension AuthorizationServer {
                 ["request_uri": .string(pushed.key), "expires_in": .integer(policy.lifetimes.pushedRequest.seconds)],
                 status: 201)
         } catch { return error.response }
+    }
+
+    /// A request that is pushed with a proof names the proof's key: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
+    private func bind(_ fields: inout Form, to proof: DPoPProof) throws(OAuthRefusal) {
+        guard let named = fields["dpop_jkt"] else {
+            return fields.fields.append(Form.Field(name: "dpop_jkt", value: proof.thumbprint))
+        }
+        guard named != proof.thumbprint else { return }
+        throw OAuthRefusal(
+            "invalid_dpop_proof",
+            Diagnosis(
+                received:
+                    "dpop_jkt \(Diagnosis.quote(named)) and a proof by the key \(Diagnosis.quote(proof.thumbprint))",
+                "both must name one key: leave dpop_jkt out, or sign with the key that it names"))
     }
 }

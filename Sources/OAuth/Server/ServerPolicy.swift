@@ -36,7 +36,7 @@ package struct ServerPolicy: SchemaObject {
     /// Whether a client that registers without `application_type` is a web client.
     package let defaultsToWeb: Bool
     package let clientMetadataDocuments: Bool
-    /// Host names in lower case.
+    /// Host names in lower case, with a port where it isn't 443.
     package let clientMetadataHosts: Set<String>
     package let clientDocuments: [String: JSONValue]
     package let dpop: DPoPPolicy
@@ -45,7 +45,7 @@ package struct ServerPolicy: SchemaObject {
     package let paths: EndpointPaths
 
     package init(_ fields: inout Fields) {
-        responseTypes = fields(
+        let wantedTypes = fields(
             "responseTypes", .set(of: .text(.nonEmpty)), default: ["code", "id_token", "code id_token"],
             "Response types; by default none that brings an access token through the browser (RFC 9700)."
         ).map(AuthorizationParameters.responseType)
@@ -92,15 +92,18 @@ package struct ServerPolicy: SchemaObject {
         )
         clientMetadataHosts = Set(
             fields(
-                "clientMetadataHosts", .set(of: .text(.nonEmpty)), default: [],
-                "Hosts from which documents of clients are fetched."
+                "clientMetadataHosts", .set(of: .text(ServerPolicy.host)), default: [],
+                "Hosts from which documents of clients are fetched: at port 443, or at the port that is named, as in `app.example:8443`."
             ).map { $0.lowercased() })
         clientDocuments = Dictionary(
             fields.map("clientDocuments", of: .any, "Documents of clients that aren't fetched, by their URL.")
                 .map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        dpop = fields(
-            "dpop", .choice(DPoPPolicy.self), default: .off,
-            "Whether tokens are bound to a client's key (RFC 9449): never, for clients that send a proof, or always.")
+        let dpop = fields(
+            "dpop", .choice(DPoPPolicy.self), default: DPoPPolicy.off,
+            "Whether tokens are bound to a client's key (RFC 9449): never, for clients that send a proof, or always. With `required`, no response type brings an access token through the browser, where there is no proof."
+        )
+        self.dpop = dpop
+        responseTypes = wantedTypes.filter { dpop != .required || !$0.contains("token") }
         asksForProofNonce = fields(
             "dpopNonce", .boolean, default: false,
             "Whether a proof must carry the server's nonce, which clients learn by `use_dpop_nonce`.")
@@ -108,6 +111,18 @@ package struct ServerPolicy: SchemaObject {
         paths = fields.object(
             "paths", EndpointPaths.self,
             "Where the endpoints are, below the issuer; `../` leaves out the last part of its path.")
+    }
+
+    private static let host = TextRule(
+        about: "a host's name, with a port where it isn't 443: \"app.example\" or \"app.example:8443\"",
+        pattern: "^[^/@?#\\s]+$"
+    ) { WebAddress("https://\($0)")?.rest.isEmpty ?? false }
+
+    /// Whether a document may be fetched from an https address.
+    func takesDocuments(from address: WebAddress) -> Bool {
+        let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+        let port = address.effectivePort
+        return clientMetadataHosts.contains("\(host):\(port)") || port == "443" && clientMetadataHosts.contains(host)
     }
 
     package struct Lifetimes: SchemaObject {

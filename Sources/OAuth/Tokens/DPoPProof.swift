@@ -6,7 +6,7 @@ import Time
 
 /// A client's proof that it has a key, to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
 package struct DPoPProof: Sendable {
-    /// By which tokens name the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
+    /// The name that tokens have for the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
     package let thumbprint: String
     private let claims: JSONObject
 
@@ -16,11 +16,11 @@ package struct DPoPProof: Sendable {
     /// Reads the proof of a request and checks it, in the order of section 4.3. `nil` where there is none.
     ///
     /// - Parameters:
-    ///   - url: the address to which the request was sent.
-    ///   - nonce: what the proof must carry, if the server asks for that.
-    ///   - token: the access token that comes with it.
+    ///   - url: The address to which the request was sent.
+    ///   - nonces: The values of which the proof must carry one, if the server asks for that; clients are told the first.
+    ///   - token: The access token that comes with it.
     package init?(
-        _ exchange: Exchange, at url: String, nonce: String?, token: String? = nil
+        _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
     ) throws(OAuthRefusal) {
         let headers = exchange.request.headers.filter { $0.name.lowercased() == "dpop" }
         guard let text = headers.first?.value else { return nil }
@@ -47,7 +47,7 @@ package struct DPoPProof: Sendable {
                 received: "htu \(DPoPProof.shown(claims["htu"]))", expected: Diagnosis.quote(url),
                 "sign the address to which the request goes, without its query")
         }
-        if let nonce, claims["nonce"]?.string != nonce {
+        if let nonce = nonces.first, !nonces.contains(claims["nonce"]?.string ?? "") {
             var refusal = OAuthRefusal(
                 "use_dpop_nonce",
                 Diagnosis(
@@ -75,17 +75,16 @@ package struct DPoPProof: Sendable {
         else {
             throw refusal("alg must be one of \(Algorithm.published.map(\.rawValue).joined(separator: ", "))")
         }
-        guard let jwk = proof.header["jwk"], jwk["d"] == nil else {
-            throw refusal("the header has no jwk, or a private one: put the public key there")
+        guard let jwk = proof.header["jwk"] else { throw refusal("the header has no jwk: put the public key there") }
+        if let name = Key.privateMembers.first(where: { jwk[$0] != nil }) {
+            throw refusal("jwk has \(name), which is private: put the public key there")
         }
         let key: Key
         do throws(KeyError) { key = try Key(jwk: jwk) } catch { throw refusal("jwk: \(error.description)") }
         guard proof.verify(with: key, algorithm: algorithm) == .valid else {
             throw refusal("the signature isn't the jwk's")
         }
-        let names = ["crv", "e", "k", "kty", "n", "x", "y"].filter { jwk[$0] != nil }
-        let members = names.compactMap { name in jwk[name].map { (name, $0) } }
-        return Base64URL.encode(Digest.sha256(JSONValue.object(JSONObject(members)).text))
+        return Key.thumbprint(of: jwk)
     }
 
     /// A proof works once.
@@ -129,21 +128,55 @@ package enum DPoPPolicy: String, CaseIterable, Sendable {
     case required
 }
 
+/// The key with which a server makes the nonces of proofs.
+struct ProofNonceKey: Row {
+    static let table = Table<ProofNonceKey>("oauth.proofNonceKey", limit: 1_000)
+
+    /// The server's realm.
+    let key: String
+    /// It is written in hexadecimal digits.
+    let secret: String
+}
+
 extension AuthorizationServer {
-    /// The nonce that proofs must carry now; `nil` where the server asks for none. It changes every five minutes.
-    package func proofNonce(_ exchange: Exchange) -> String? {
-        guard policy.asksForProofNonce else { return nil }
-        let period = exchange.world.now.seconds / 300
-        return Base64URL.encode(Digest.sha256("\(exchange.world.name) \(realm) \(period)").prefix(18).map { $0 })
+    /// The nonces that proofs may carry: that of the present five minutes, and that of the five minutes before. There are none where
+    /// the server asks for none.
+    package func proofNonces(_ exchange: Exchange) -> [String] {
+        policy.asksForProofNonce ? [0, 1].map { proofNonce(exchange, periodsAgo: $0) } : []
+    }
+
+    /// The nonce of a period. Nobody else can compute it.
+    package func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) -> String {
+        let period = exchange.world.now.seconds / 300 - periodsAgo
+        let code = Digest.hmacSHA256(key: proofNonceKey(exchange.world), Array("\(period)".utf8))
+        return Base64URL.encode(Array(code.prefix(18)))
+    }
+
+    private func proofNonceKey(_ world: World) -> [UInt8] {
+        let known = world.read { $0.find(ProofNonceKey.self, realm) }
+        let row =
+            known
+            ?? world.update { tables in
+                if let known = tables.find(ProofNonceKey.self, realm) { return known }
+                let made = ProofNonceKey(key: realm, secret: Hex.encode(tables.random.bytes(32)))
+                tables.put(made)
+                return made
+            }
+        return Array(row.secret.utf8)
     }
 
     /// The proof that comes with a request to the token endpoint.
     package func tokenProof(_ exchange: Exchange) throws(OAuthRefusal) -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
-        let url = exchange.address.url(of: host, exchange.address.path)
-        if let proof = try DPoPProof(exchange, at: url, nonce: proofNonce(exchange)) { return proof }
+        if let proof = try serverProof(exchange) { return proof }
         guard policy.dpop == .required else { return nil }
         throw DPoPProof.refusal(
             "there is none, and this issuer binds its tokens (\"dpop\": \"required\"): send the header DPoP")
+    }
+
+    /// The proof that comes with a request to an endpoint of the server's own.
+    func serverProof(_ exchange: Exchange) throws(OAuthRefusal) -> DPoPProof? {
+        let url = exchange.address.url(of: host, exchange.address.path)
+        return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))
     }
 }

@@ -53,15 +53,11 @@ struct ProtectedResource: Sendable {
         let metadata = places.map { place in
             Operation("GET", [], place, cors: .any) { document($0) }
         }
-        let post = Operation("POST", [], path, cors: .any, keys: keys, .api(bearers)) { exchange in
-            // A page's script reads the challenge.
-            var response = answer(exchange)
-            response.headers.append((name: "Access-Control-Expose-Headers", value: "WWW-Authenticate, DPoP-Nonce"))
-            return response
-        }
+        let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
+        let post = Operation("POST", [], path, cors: exposing, keys: keys, .api(bearers)) { answer($0) }
         // There is nothing to listen to, and no session to end.
         let others = ["GET", "DELETE"].map { method in
-            Operation(method, [], path, cors: .any, keys: keys, .api(bearers)) { exchange in
+            Operation(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
                 do throws(Refusal) { _ = try access(exchange) } catch { return error.response }
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
@@ -91,10 +87,9 @@ struct ProtectedResource: Sendable {
             ("scopes_supported", .array(policy.scopes.map { .string($0) })), ("bearer_methods_supported", ["header"]),
             ("resource_name", .string("\(issuer.name)'s protected resource")),
         ])
-        if takesProofs {
+        if dpop != .off {
             body["dpop_signing_alg_values_supported"] = .array(Algorithm.published.map { .string($0.rawValue) })
-            body["dpop_bound_access_tokens_required"] = .bool(
-                authorizationServers.allSatisfy { $0.policy.dpop == .required })
+            body["dpop_bound_access_tokens_required"] = .bool(dpop == .required)
         }
         return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
     }

@@ -29,7 +29,7 @@ extension ProtectedResource {
     func access(_ exchange: Exchange) throws(Refusal) -> ResourceAccess {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
         let scheme = words.first?.lowercased() ?? ""
-        guard words.count == 2, scheme == "bearer" || scheme == "dpop" && takesProofs else {
+        guard words.count == 2, scheme == "bearer" || scheme == "dpop" && dpop != .off else {
             // RFC 6750 section 3.1: the refusal of a request without a token names no error.
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
@@ -42,12 +42,17 @@ extension ProtectedResource {
             for scope in policy.scopes { try check(scope, access) }
             return access
         } catch {
-            throw Refusal(response: refusal(error, policy.scopes, in: exchange, isBound: scheme == "dpop"))
+            let isBound = scheme == "dpop" || dpop == .required
+            throw Refusal(response: refusal(error, policy.scopes, in: exchange, isBound: isBound))
         }
     }
 
-    /// Whether it takes tokens that are bound to a key.
-    var takesProofs: Bool { authorizationServers.contains { $0.policy.dpop != .off } }
+    /// Whether the tokens that it takes are bound to a key: all, none or some of them.
+    var dpop: DPoPPolicy {
+        let policies = authorizationServers.map(\.policy.dpop)
+        if policies.allSatisfy({ $0 == .required }) { return .required }
+        return policies.allSatisfy { $0 == .off } ? .off : .optional
+    }
 
     /// Refuses a token that lacks a scope that one call needs. The challenge names all that the call needs.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
@@ -69,7 +74,11 @@ extension ProtectedResource {
 
     private func access(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
         guard text.contains(".") else { return try access(opaque: text, exchange) }
-        let signed = authorizationServers.lazy.compactMap { server in
+        // Several issuers may sign with the same key: the one that the token names comes first.
+        let named = (try? JWS(parsing: text))?.claims["iss"]?.string
+        let isNamed = { (server: Issuer) in identifier(of: server, exchange) == named }
+        let servers = authorizationServers.filter(isNamed) + authorizationServers.filter { !isNamed($0) }
+        let signed = servers.lazy.compactMap { server in
             server.signedClaims(of: text, type: "at+jwt", in: exchange).map { (server, $0) }
         }.first
         guard let (server, claims) = signed else {
@@ -192,15 +201,9 @@ extension ProtectedResource {
     private func challenge(_ scheme: String?, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(
             received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
-            "there is no access token: read the metadata that WWW-Authenticate names, sign in, and send Authorization: Bearer"
-        )
-        return Response(
-            status: 401,
-            headers: [
-                (name: "WWW-Authenticate", value: "Bearer \(parameters(policy.scopes, exchange))"),
-                (name: "Cache-Control", value: "no-store"),
-            ]
-        ).diagnosed(diagnosis)
+            "there is no access token: read the metadata that WWW-Authenticate names, sign in, and send Authorization: "
+                + (dpop == .required ? "DPoP, and a proof" : "Bearer"))
+        return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters(policy.scopes, exchange))
     }
 
     private func parameters(_ scopes: [String], _ exchange: Exchange) -> String {
