@@ -48,7 +48,10 @@ struct OpenIDSection: SeedSection {
             let policy = ServerPolicy(reading: issuer.value)
             for (id, document) in policy.clientDocuments {
                 guard let json = issuer["clientDocuments"]?[id] else { continue }
-                do throws(OAuthRefusal) { _ = try ClientDocument.description(document, at: id, for: policy) } catch {
+                do throws(OAuthRefusal) {
+                    _ = try ClientDocument.description(
+                        document, at: id, for: policy, algorithms: names.compactMap { Algorithm(rawValue: $0) })
+                } catch {
                     references.add(json, error.diagnosis.advice)
                 }
             }

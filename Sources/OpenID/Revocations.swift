@@ -14,13 +14,12 @@ extension OpenIDProvider {
             grant.client == id
         } end: { grant in
             let issuer = issuer(grant.issuer, in: exchange.world)
+            let owner = issuer?.client(grant.client, in: exchange.world).flatMap { issuer?.key(of: $0) }
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
             return exchange.world.update { tables in
                 guard tables.find(OpenIDGrant.self, grant.key) != nil else { return false }
                 tables.end(grant, because: reason)
-                if let issuer, let client = issuer.client(grant.client, in: tables) {
-                    tables.forgetConsent(of: grant.account, to: issuer.key(of: client))
-                }
+                if let owner { tables.forgetConsent(of: grant.account, to: owner) }
                 return true
             }
         }

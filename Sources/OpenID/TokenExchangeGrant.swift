@@ -59,14 +59,12 @@ extension Issuer {
         let key = rowKey(of: presented.text, in: exchange)
         let isRefresh = presented.type == .refreshToken
         guard presented.type != .jwt || key.hasPrefix(Issuer.jwtPrefix) else { return nil }
-        return exchange.world.read { tables in
-            let found = tables.working(key, isRefresh ? .refresh : .access, OpenIDGrant.self)
-            guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
-                !isRefresh || token.client == self.key(of: caller),
-                let client = client(grant.client, in: tables)
-            else { return nil }
-            return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
-        }
+        let found = exchange.world.read { $0.working(key, isRefresh ? .refresh : .access, OpenIDGrant.self) }
+        guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
+            !isRefresh || token.client == self.key(of: caller),
+            let client = client(grant.client, in: exchange.world)
+        else { return nil }
+        return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
     }
 
     /// The person by `sub`, or by the session where `sub` is pairwise.

@@ -96,13 +96,15 @@ struct ClientDocumentTests {
         "doesn't fetch from elsewhere, and says what to change",
         arguments: [
             ("https://unknown.example/client.json", #"add "unknown.example" to clientMetadataHosts"#),
+            ("https://known.example:8443/client.json", #"add "known.example:8443" to clientMetadataHosts"#),
+            ("https://other.example/client.json", #"add "other.example" to clientMetadataHosts"#),
             ("http://unknown.example/client.json", "an https URL"), ("https://unknown.example/", "no path"),
             ("https://unknown.example/a/../b", "a segment of dots"),
             ("https://u:p@unknown.example/a", "without a user"),
             ("http://127.0.0.1:1/client.json", "can't be fetched"),
         ])
     func refused(client: String, reason: String) throws {
-        let fixture = try OpenIDFixture()
+        let fixture = try OpenIDFixture(issuer: #""clientMetadataHosts":["known.example","other.example:8443"]"#)
         let answer = try fixture.authorize(request(client))
         #expect(answer.status == 400)
         #expect(answer.diagnosis.contains(reason), "\(answer.diagnosis)")
@@ -113,5 +115,74 @@ struct ClientDocumentTests {
         let fixture = try OpenIDFixture(issuer: #""clientMetadataDocuments":false"#)
         let answer = try fixture.authorize(request(ClientDocumentTests.address))
         #expect(answer.diagnosis.contains(#""clientMetadataDocuments": true"#))
+    }
+
+    @Test(
+        "hosts in a seed are names, perhaps with a port",
+        arguments: [("https://app.example", false), ("app.example/x", false), ("", false), ("app.example:8443", true)])
+    func hosts(name: String, isTaken: Bool) {
+        let fixture = try? OpenIDFixture(issuer: #""clientMetadataHosts":["\#(name)"]"#)
+        #expect((fixture != nil) == isTaken)
+    }
+
+    @Test("whoever asks while a document is fetched waits for it", .oneProcess("each daemon fetches for itself"))
+    func joined() async throws {
+        let place = Mutex("")
+        let receiver = try Receiver { _ in
+            .later { done in
+                DispatchQueue.global().asyncAfter(deadline: .now() + 0.5) {
+                    done(ClientDocumentTests.published(at: place.withLock { $0 }))
+                }
+            }
+        }
+        defer { receiver.stop() }
+        place.withLock { $0 = receiver.url }
+        let fixture = try OpenIDFixture(isAlone: true)
+        try fixture.order(["outcome": "approve", "account": "ada", "times": NSNull()])
+        let path = fixture.authorizePath(request(receiver.url))
+        let codes = try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<5 { group.addTask { try fixture.client.get(path).redirect["code"] } }
+            return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
+        }
+        #expect(codes.count == 5 && !codes.contains(nil))
+        #expect(receiver.requests.count == 1)
+    }
+
+    private static func published(at address: String, status: Int = 200) -> Response {
+        Response(
+            status: status, contentType: "application/json", headers: [(name: "Cache-Control", value: "no-store")],
+            body: #"""
+                {"client_id":"\#(address)","client_name":"Published","redirect_uris":["http://127.0.0.1:3000/callback"]}
+                """#)
+    }
+
+    @Test(
+        "a document that may not be kept, or that can't be had, is asked for once in ten seconds",
+        .oneProcess("each daemon fetches for itself"))
+    func rests() throws {
+        let status = Mutex(500)
+        let place = Mutex("")
+        let receiver = try Receiver { _ in
+            .now(ClientDocumentTests.published(at: place.withLock { $0 }, status: status.withLock { $0 }))
+        }
+        defer { receiver.stop() }
+        place.withLock { $0 = receiver.url }
+        let fixture = try OpenIDFixture(isAlone: true)
+        try fixture.freeze()
+        for _ in 0..<3 {
+            #expect(try fixture.authorize(request(receiver.url)).diagnosis.contains("has the status 500"))
+        }
+        #expect(receiver.requests.count == 1)
+        status.withLock { $0 = 200 }
+        #expect(try fixture.authorize(request(receiver.url)).diagnosis.contains("has the status 500"))
+        try fixture.advance("10s")
+        for _ in 0..<3 { #expect(try !fixture.code(request(receiver.url)).isEmpty) }
+        #expect(receiver.requests.count == 2)
+        try fixture.advance("10s")
+        #expect(try !fixture.code(request(receiver.url)).isEmpty)
+        #expect(receiver.requests.count == 3)
+        #expect(try fixture.client.request("DELETE", "\(OpenIDFixture.control)/openid/clients").status == 204)
+        #expect(try !fixture.code(request(receiver.url)).isEmpty)
+        #expect(receiver.requests.count == 4)
     }
 }

@@ -82,6 +82,34 @@ struct RegistrationTests {
                 "invalid_client_metadata", "jwks_uri isn't fetched"
             ),
             (
+                #"{"redirect_uris":["https://a.example/x"],"id_token_signed_response_alg":"ES384"}"#,
+                "invalid_client_metadata", #"expected "RS256""#
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"userinfo_signed_response_alg":"HS256"}"#,
+                "invalid_client_metadata", #"expected "RS256""#
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"jwks":[]}"#, "invalid_client_metadata",
+                "received jwks an array"
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"jwks":{"keys":{}}}"#, "invalid_client_metadata",
+                #"jwks without the array "keys""#
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"jwks":{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}]}}"#,
+                "invalid_client_metadata", "jwks.keys[0] has d, which is private"
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"jwks":{"keys":[{"kty":"EC","crv":"P-256","x":"AA"}]}}"#,
+                "invalid_client_metadata", "jwks.keys[0] can't be used"
+            ),
+            (
+                #"{"redirect_uris":["https://a.example/x"],"jwks":{"keys":[\#(String(repeating: "{},", count: 32)){}]}}"#,
+                "invalid_client_metadata", "at most 32"
+            ),
+            (
                 #"{"redirect_uris":["https://a.example/x"],"grant_types":["password"]}"#, "invalid_client_metadata",
                 "password"
             ),
@@ -201,5 +229,40 @@ struct RegistrationTests {
         let answer = try fixture.client.post("\(fixture.base)/register", json: RegistrationTests.described())
         #expect(answer["error"] == "invalid_client_metadata")
         #expect(try fixture.client.post("\(fixture.base)/register", json: RegistrationTests.described()).status == 201)
+    }
+
+    @Test("a member that is null is as if it were left out")
+    func nulls() throws {
+        let fixture = try OpenIDFixture()
+        let members = ["jwks_uri", "jwks", "client_uri", "id_token_signed_response_alg", "grant_types"]
+        let changes = Dictionary(uniqueKeysWithValues: members.map { ($0, Any?.some(NSNull())) })
+        let answer = try fixture.client.post(
+            "\(fixture.base)/register", json: RegistrationTests.described(changes))
+        #expect(answer.status == 201, "\(answer)")
+        #expect(answer.json["jwks_uri"] == nil && answer.json["jwks"] == nil)
+    }
+
+    @Test("a client may have the algorithms that the issuer signs with")
+    func algorithms() throws {
+        let fixture = try OpenIDFixture(issuer: #""algorithms":["ES256","HS256"]"#)
+        let asked = RegistrationTests.described([
+            "id_token_signed_response_alg": "HS256", "userinfo_signed_response_alg": "ES256",
+            "token_endpoint_auth_method": "client_secret_post",
+        ])
+        let answer = try fixture.client.post("\(fixture.base)/register", json: asked)
+        #expect(answer.status == 201, "\(answer)")
+        #expect(answer["id_token_signed_response_alg"] == "HS256")
+        let rsa = RegistrationTests.described(["id_token_signed_response_alg": "RS256"])
+        let refused = try fixture.client.post("\(fixture.base)/register", json: rsa)
+        #expect(refused["error"] == "invalid_client_metadata")
+    }
+
+    @Test("a seed's client has no more keys than one that registers")
+    func seededKeys() {
+        let keys = String(repeating: "{},", count: 32) + "{}"
+        let failure = #expect(throws: (any Error).self) {
+            try OpenIDFixture(clients: #"{"clientID":"many","jwks":{"keys":[\#(keys)]}}"#, isAlone: true)
+        }
+        #expect(failure.map { "\($0)" }?.contains("at most 32 are read") == true)
     }
 }

@@ -38,6 +38,20 @@ struct UnknownIssuerTests {
         #expect((answer.json["error"] as? [String: Any])?["code"] as? String == "notFound")
     }
 
+    @Test("where nobody is seeded, the page says so, and takes somebody new")
+    func nobody() throws {
+        let server = try TestServer.world(seeds: [.json(#"{"openid":{"unknownIssuers":"accept"}}"#, directory: "")])
+        defer { server.stop() }
+        let client = TestClient(port: server.port)
+        let request = [
+            "client_id": "any", "redirect_uri": "https://app.example/", "response_type": "code", "scope": "openid",
+        ]
+        let page = try client.get("/oidc/default/authorize?\(TestClient.encode(request))")
+        #expect(page.status == 200)
+        #expect(page.text.contains("Nobody is seeded"))
+        #expect(page.text.contains("Use another account"))
+    }
+
     @Test("a session remembers the last thousand clients, where any is taken")
     func clientsOfSession() throws {
         let fixture = try OpenIDFixture(seed: #"{"openid":{"unknownIssuers":"accept"}}"#, base: "/oidc/default")

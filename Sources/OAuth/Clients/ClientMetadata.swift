@@ -147,7 +147,11 @@ package struct ClientMetadata: SchemaObject {
     /// What of the registration can't be used.
     package static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
-        for key in client["jwks"]?["keys"]?.items ?? [] {
+        let keys = client["jwks"]?["keys"]?.items ?? []
+        if keys.count > KeySet.limit, let jwks = client["jwks"]?["keys"] {
+            references.add(jwks, "there are \(keys.count) keys: at most \(KeySet.limit) are read")
+        }
+        for key in keys {
             do throws(KeyError) { _ = try Key(jwk: key.value) } catch {
                 references.add(key, "not a usable key: \(error.description)")
             }

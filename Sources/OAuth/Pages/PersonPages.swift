@@ -64,6 +64,8 @@ package struct PersonPages: Sendable {
                 notes: account.email + (account.emailVerified ? "" : " · address not verified"),
                 isSuggested: search == nil && account.id == suggested?.id)
         }
+        let nobody = HTML.tag(
+            "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts, or here.")
         return page(
             words.choose,
             [
@@ -72,7 +74,7 @@ package struct PersonPages: Sendable {
                 ]),
                 form(
                     exchange, request,
-                    people + [
+                    (chooser.isEmpty ? [nobody] : people) + [
                         button(words.somebodyElse, "new", isQuiet: true),
                         button(words.cancel, "cancel", isQuiet: true),
                     ]),

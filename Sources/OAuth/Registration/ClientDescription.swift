@@ -12,16 +12,16 @@ package struct ClientDescription: Sendable {
     private static let addressLimit = 50
 
     /// What is kept and answered.
-    package let metadata: JSONObject
+    package private(set) var metadata: JSONObject
 
     private static let texts = ["client_name", "software_id", "software_version", "scope"]
     private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
     private static let algorithms = ["id_token_signed_response_alg", "userinfo_signed_response_alg"]
 
-    /// Reads `document`, a JSON object. `isDocument` is for one that the client publishes: it can have no secret
-    /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
+    /// Reads `document`, a JSON object, at a server that signs with `algorithms`. `isDocument` is for one that the client publishes: it
+    /// can have no secret (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
     package init(
-        reading document: JSONValue, for policy: ServerPolicy, isDocument: Bool = false
+        reading document: JSONValue, for policy: ServerPolicy, algorithms: [Algorithm], isDocument: Bool = false
     ) throws(OAuthRefusal) {
         guard let object = document.object else {
             throw invalid(received: document.kindName, expected: "a JSON object", "send the client's metadata")
@@ -50,14 +50,18 @@ package struct ClientDescription: Sendable {
             }
             metadata["subject_type"] = .string(subject)
         }
+        self.metadata = metadata
         for name in ClientDescription.algorithms {
             guard let text = try text(name, object) else { continue }
-            guard ClientMetadata.algorithms.contains(text) else {
-                throw invalid(name, object, expected: "one that the discovery document lists")
+            // HS256 signs with the client's secret.
+            let usable = algorithms.filter { $0 != .hs256 || needsSecret }.map(\.rawValue)
+            guard usable.contains(text) else {
+                throw invalid(
+                    name, object,
+                    expected: usable.isEmpty ? "none" : usable.map { Diagnosis.quote($0) }.joined(separator: " or "))
             }
-            metadata[name] = .string(text)
+            self.metadata[name] = .string(text)
         }
-        self.metadata = metadata
     }
 
     /// What was checked when it was kept.
@@ -120,21 +124,39 @@ extension ClientDescription {
         guard let method = allowed.first(where: { $0.rawValue == text }) else {
             throw invalid(name, object, expected: allowed.map(\.rawValue).joined(separator: ", "))
         }
-        guard object["jwks_uri"] == nil else {
+        if let uri = object["jwks_uri"], !uri.isNull {
             throw invalid("jwks_uri isn't fetched here: send the keys themselves in jwks")
         }
         if let keys = object["jwks"], !keys.isNull {
-            for key in keys["keys"]?.array ?? [] {
-                do throws(KeyError) { _ = try Key(jwk: key) } catch {
-                    throw invalid("jwks has a key that can't be used: \(error.description)")
-                }
-            }
+            try check(keySet: keys)
             metadata["jwks"] = keys
         }
         guard method != .privateKeyJWT || !(metadata["jwks"]?["keys"]?.array ?? []).isEmpty else {
             throw invalid("private_key_jwt needs the client's public keys: send them in jwks")
         }
         return .string(text)
+    }
+
+    /// Refuses what is no set of public keys that can be used: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
+    private static func check(keySet: JSONValue) throws(OAuthRefusal) {
+        guard let keys = keySet["keys"]?.array else {
+            throw invalid(
+                received: keySet.object == nil ? "jwks \(keySet.kindName)" : "jwks without the array \"keys\"",
+                expected: #"{"keys": []}"#, "send a JSON Web Key Set (RFC 7517 section 5)")
+        }
+        guard keys.count <= KeySet.limit else {
+            throw invalid(
+                received: "\(keys.count) keys in jwks", expected: "at most \(KeySet.limit)",
+                "leave out those that aren't used")
+        }
+        for (place, key) in keys.enumerated() {
+            if let name = Key.privateMembers.first(where: { key[$0] != nil }) {
+                throw invalid("jwks.keys[\(place)] has \(name), which is private: send the public key alone")
+            }
+            do throws(KeyError) { _ = try Key(jwk: key) } catch {
+                throw invalid("jwks.keys[\(place)] can't be used: \(error.description)")
+            }
+        }
     }
 
     private static func redirectURIs(
@@ -237,7 +259,7 @@ private func list(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> 
 extension ClientDescription {
     private func texts(_ name: String) -> [String] { metadata[name]?.array?.compactMap(\.string) ?? [] }
 
-    var redirectURIs: [String] { texts("redirect_uris") }
+    package var redirectURIs: [String] { texts("redirect_uris") }
     package var name: String? { metadata["client_name"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
     var authenticationMethod: ClientAuthenticationMethod {
         metadata["token_endpoint_auth_method"]?.string.flatMap { ClientAuthenticationMethod(rawValue: $0) } ?? .none

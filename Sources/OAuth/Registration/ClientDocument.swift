@@ -1,27 +1,27 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
 import JSON
 import Time
 
-/// What a client says of itself at the URL that is its ID, as it was fetched:
+/// A client's description of itself at the URL that is its ID, as it was fetched:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
-package struct ClientDocument: Row {
-    /// A document that was let go is fetched again.
+package struct ClientDocument: Row, Equatable {
+    /// When there are more, the oldest go. Such a document is fetched again.
     package static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String
     let clientID: String
     let metadata: JSONValue
-    /// Until when it needn't be fetched again.
+    /// The time after which it is fetched again.
     let freshUntil: Instant
 
     package var key: String { DynamicClient.key(clientID, at: realm) }
-    var client: ClientMetadata { ClientDescription(kept: metadata).client(clientID, secret: nil) }
 
     /// Whether an ID is meant to be a document's address.
     static func isAddress(_ id: String) -> Bool { id.hasPrefix("https://") || id.hasPrefix("http://") }
 
-    /// Why a document can't be at an address, in a clause; `nil` where it can. Section 3 wants https; http is for this machine, where
+    /// The reason why a document can't be at an address, in a clause; `nil` where it can. Section 3 wants https; http is for this machine, where
     /// nobody has a certificate.
     package static func fault(inAddress id: String) -> String? {
         guard let address = WebAddress(id), !address.hasFragment else {
@@ -35,11 +35,11 @@ package struct ClientDocument: Row {
         return segments.contains { $0 == "." || $0 == ".." } ? "its path has a segment of dots" : nil
     }
 
-    /// What a document says, checked.
+    /// Reads and checks a document, for a server that signs with `algorithms`.
     ///
     /// - Throws: `invalid_client`.
     package static func description(
-        _ document: JSONValue, at id: String, for policy: ServerPolicy
+        _ document: JSONValue, at id: String, for policy: ServerPolicy, algorithms: [Algorithm]
     ) throws(OAuthRefusal) -> ClientDescription {
         if let fault = fault(inAddress: id) { throw refusal(id, fault) }
         guard document["client_id"]?.string == id else {
@@ -54,7 +54,8 @@ package struct ClientDocument: Row {
             throw refusal(id, "it has no client_name")
         }
         do throws(OAuthRefusal) {
-            return try ClientDescription(reading: document, for: policy, isDocument: true)
+            return try ClientDescription(
+                reading: document, for: policy, algorithms: algorithms, isDocument: true)
         } catch { throw refusal(id, error.diagnosis.line) }
     }
 
@@ -74,69 +75,37 @@ extension AuthorizationServer {
         guard policy.clientMetadataDocuments, let id = exchange.request.namedClient, ClientDocument.isAddress(id),
             client(id) == nil, policy.clientDocuments[id] == nil
         else { return }
-        let isAtHand = exchange.world.read { tables in
-            tables.find(ClientDocument.self, DynamicClient.key(id, at: realm)).map {
-                !refreshes || $0.freshUntil > tables.now
-            } ?? false
+        let (known, now) = exchange.world.read { tables in
+            (tables.find(ClientDocument.self, DynamicClient.key(id, at: realm)), tables.now)
         }
-        guard !isAtHand else { return }
+        guard known.map({ refreshes && $0.freshUntil <= now }) ?? true else { return }
         if let fault = ClientDocument.fault(inAddress: id) { throw ClientDocument.refusal(id, fault) }
         try checkHost(of: id, exchange)
-        let isLocal = WebAddress(id)?.isLoopback ?? false
-        let question = OutgoingMessage(reading: id, limit: ClientDescription.sizeLimit, isVerified: !isLocal)
-        switch await exchange.ask(question, seconds: ClientDocument.patience) {
-        case .late: throw ClientDocument.refusal(id, "there was no answer within \(ClientDocument.patience) s")
-        case .failed(let reason): throw ClientDocument.refusal(id, "it can't be fetched: \(reason)")
-        case .answered(let answer):
-            // Section 4: redirects aren't followed.
-            guard answer.status == 200 else {
-                throw ClientDocument.refusal(id, "the answer has the status \(answer.status), and has to have 200")
-            }
-            guard answer.body.count <= ClientDescription.sizeLimit else {
-                throw ClientDocument.refusal(id, "it has more than \(ClientDescription.sizeLimit) bytes")
-            }
-            guard let json = try? JSONValue(parsing: answer.body), json.object != nil else {
-                throw ClientDocument.refusal(id, "it isn't a JSON object")
-            }
-            let description = try ClientDocument.description(json, at: id, for: policy)
-            let age = ClientDocument.age(answer.header("Cache-Control"))
-            exchange.world.update { tables in
-                tables.put(
-                    ClientDocument(
-                        realm: realm, clientID: id, metadata: .object(description.metadata),
-                        freshUntil: tables.now + age))
-            }
+        let fetched: FetchedDocument
+        switch await exchange.world.caches[ClientDocumentFetches.self].document(at: id, for: exchange) {
+        case .success(let document): fetched = document
+        case .failure(let failure): throw ClientDocument.refusal(id, failure.reason)
         }
+        let description = try ClientDocument.description(fetched.json, at: id, for: policy, algorithms: algorithms)
+        let row = ClientDocument(
+            realm: realm, clientID: id, metadata: .object(description.metadata),
+            freshUntil: fetched.time + fetched.age)
+        guard row != known else { return }
+        exchange.world.update { tables in tables.put(row) }
     }
 
     /// Documents come from hosts that the seed names, and from this machine: a client chooses the address.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
-        let address = WebAddress(id)
-        let host = address?.host ?? ""
-        guard address?.isLoopback ?? false else {
-            guard !policy.clientMetadataHosts.contains(host) else { return }
-            throw ClientDocument.refusal(
-                id,
-                "the seed doesn't name its host: add \(Diagnosis.quote(host)) to clientMetadataHosts, or the document itself "
-                    + "to clientDocuments")
-        }
-        guard exchange.mayChooseAddresses else {
+        guard let address = WebAddress(id) else { return }
+        if address.isLoopback {
+            guard !exchange.mayChooseAddresses else { return }
             throw ClientDocument.refusal(id, "only who is on the daemon's machine may have it fetch from there")
         }
-    }
-}
-
-extension ClientDocument {
-    /// Seconds that a fetch may take.
-    fileprivate static let patience = 5
-
-    /// For how long a document is good: what `Cache-Control` says, a day at most, or a minute. Section 4.4 leaves bounds to the server.
-    fileprivate static func age(_ cacheControl: String?) -> TimeSpan {
-        let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
-            String(part.drop { $0 == " " }.prefix { $0 != " " })
-        }
-        if directives.contains("no-store") || directives.contains("no-cache") { return .zero }
-        let seconds = directives.compactMap { $0.hasPrefix("max-age=") ? Int64($0.dropFirst(8)) : nil }.first
-        return seconds.map { .seconds(min(max($0, 0), 86_400)) } ?? .minutes(1)
+        guard !policy.takesDocuments(from: address) else { return }
+        let name = String(address.origin.dropFirst("https://".count))
+        throw ClientDocument.refusal(
+            id,
+            "the seed doesn't name its host: add \(Diagnosis.quote(name)) to clientMetadataHosts, or the document itself to "
+                + "clientDocuments")
     }
 }

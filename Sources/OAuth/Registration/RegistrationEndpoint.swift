@@ -10,7 +10,8 @@ extension AuthorizationServer {
     package func register(_ exchange: Exchange) -> Response {
         do throws(OAuthRefusal) {
             if policy.registration == .token { try checkInitialToken(exchange) }
-            let description = try ClientDescription(reading: try registrationBody(exchange), for: policy)
+            let description = try ClientDescription(
+                reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
             let row = exchange.world.update { tables -> DynamicClient? in
                 // The limit is checked where it is kept.
                 guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
@@ -47,7 +48,7 @@ extension AuthorizationServer {
         do throws(OAuthRefusal) {
             let body = try registrationBody(exchange)
             try check(body, against: known)
-            let description = try ClientDescription(reading: body, for: policy)
+            let description = try ClientDescription(reading: body, for: policy, algorithms: algorithms)
             guard description.needsSecret == (known.secret != nil) else {
                 throw OAuthRefusal(
                     "invalid_client_metadata",

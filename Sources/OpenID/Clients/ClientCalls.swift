@@ -34,6 +34,7 @@ extension OpenIDProvider {
                     tables.remove(ClientDocument.self, document.key)
                 }
             }
+            exchange.world.caches[ClientDocumentFetches.self].removeAll()
             return Response(status: 204)
         }
     }
@@ -99,10 +100,9 @@ extension OpenIDProvider: TakesClients {
     package func registeredClients(in world: World, limit: Int) -> [SeededClient] {
         world.read { $0.rows(DynamicClient.self, limit: limit) }.map { row in
             let issuer = row.realm.dropFirst(name.utf8.count + 1)
-            let client = row.client
             return SeededClient(
-                id: row.clientID, kind: "\(client.name), at \(issuer)",
-                addresses: client.redirectURIs.joined(separator: " "))
+                id: row.clientID, kind: "\(row.description.name ?? row.clientID), at \(issuer)",
+                addresses: row.description.redirectURIs.joined(separator: " "))
         }
     }
 }
