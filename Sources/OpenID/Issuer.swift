@@ -122,7 +122,10 @@ extension Issuer: AuthorizationServer {
         isTakenOnTrust && !id.isEmpty && id.utf8.count <= 256 ? .takenOnTrust(id) : clientsByID[id]
     }
 
-    var owner: KeyOwner { isTakenOnTrust ? Issuer.ownerOnTrust : KeyOwner("openid.\(id)") }
+    var owner: KeyOwner { isTakenOnTrust ? Issuer.ownerOnTrust : Issuer.owner(id) }
+
+    /// The owner of a seeded issuer's keys.
+    static func owner(_ id: String) -> KeyOwner { KeyOwner("openid.\(id)") }
 
     /// All issuers that no seed has sign with the same keys.
     static let ownerOnTrust = KeyOwner("openid")

@@ -107,6 +107,8 @@ extension Issuer {
         of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
     ) -> [Operation] {
         let (hosts, endpoints) = ([host], policy.paths)
+        // Assertions are checked with the keys of their issuers.
+        let keys = [owner] + policy.trustedIssuers.map { Issuer.owner($0) }
         var authorization = OperationTraits.authorization(
             errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
         authorization.namesIssuer = true
@@ -125,7 +127,7 @@ extension Issuer {
         ) -> [Operation] {
             addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(method, hosts, path, cors: cors, keys: [owner], traits) { exchange in
+                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange in
                         do throws(OAuthRefusal) { return respond(try issuer(exchange), exchange) } catch {
                             return error.response
                         }
@@ -142,7 +144,7 @@ extension Issuer {
             let begins = endpoint != endpoints.token
             return addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(method, hosts, path, cors: cors, keys: [owner], traits) { exchange async in
+                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange async in
                         do throws(OAuthRefusal) {
                             let issuer = try issuer(exchange)
                             try await issuer.fetchClient(of: exchange, refreshes: begins)

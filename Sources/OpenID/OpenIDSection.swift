@@ -56,11 +56,16 @@ struct OpenIDSection: SeedSection {
                 }
             }
             let ids = issuers.compactMap { $0["id"]?.string }
-            for server in issuer["mcp"]?["authorizationServers"]?.items ?? [] {
+            let access = issuer["crossAppAccess"]?.items ?? []
+            let named =
+                (issuer["mcp"]?["authorizationServers"]?.items ?? []) + (issuer["trustedIssuers"]?.items ?? [])
+                + access.compactMap { $0["issuer"] }
+            for server in named {
                 guard let id = server.string, !ids.contains(id) else { continue }
                 references.add(
                     server, "no issuer \(Diagnosis.quote(id)) is in this file\(Spelling.hint(id, among: ids))")
             }
+            for account in access.flatMap({ $0["accounts"]?.items ?? [] }) { references.expectAccount(account) }
             for client in issuer["clients"]?.items ?? [] {
                 ClientMetadata.check(client, &references)
                 checkAlgorithms(of: client, names, &references)

@@ -17,6 +17,8 @@ extension Issuer {
         var nonce: String?
         /// For an exchanged token.
         var type: TokenExchange.TokenType?
+        /// The resources that an assertion has granted.
+        var resources: [String] = []
     }
 
     func token(_ exchange: Exchange) -> Response {
@@ -31,6 +33,7 @@ extension Issuer {
             case "client_credentials": issue = actAsClient
             case DeviceAuthorization.grantType: issue = redeemDevice
             case TokenExchange.grantType: issue = exchangeToken
+            case IdentityAssertion.grantType where !policy.trustedIssuers.isEmpty: issue = redeemAssertion
             default:
                 throw OAuthRefusal(
                     grantType.isEmpty ? "invalid_request" : "unsupported_grant_type",
@@ -40,6 +43,10 @@ extension Issuer {
             }
             try check(client, mayUse: grantType)
             let key = try tokenProof(exchange)?.thumbprint
+            let requested = form["requested_token_type"].flatMap { TokenExchange.TokenType(rawValue: $0) }
+            if grantType == TokenExchange.grantType, requested == .identityAssertion {
+                return try assertPerson(exchange, form, client, key)
+            }
             return try answer(try issue(exchange, form, client, key), client, exchange)
         } catch { return error.response }
     }
@@ -171,6 +178,8 @@ extension Issuer {
                 ("expires_in", .integer(policy.lifetimes.accessToken.seconds)),
             ])
             body["scope"] = scopes.isEmpty ? nil : .string(scopes.joined(separator: " "))
+            let resources = issued.resources.map { JSONValue.string($0) }
+            body["resource"] = resources.count > 1 ? .array(resources) : resources.first
             body["refresh_token"] = issued.refresh.map { .string($0) }
             body["issued_token_type"] = issued.type.map { .string($0.rawValue) }
             if let account = issued.account, scopes.contains("openid") {

@@ -2,16 +2,20 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Time
 
 // https://datatracker.ietf.org/doc/html/rfc8693
 
 extension Issuer {
-    /// For whom a token speaks, and with which scopes.
-    private struct Party: Sendable {
+    /// The person for whom a token speaks, and its scopes.
+    struct Party: Sendable {
         let account: Account
         let client: ClientMetadata
         let scopes: [String]
         let grant: OpenIDGrant?
+        /// The time of the sign-in, and how it was done.
+        let authenticatedAt: Instant?
+        let acr: String?
     }
 
     /// Exchanges a token of this issuer for one of the client's own, with the same scopes or fewer.
@@ -23,7 +27,7 @@ extension Issuer {
         let actor = try wanted.actor.map { token throws(OAuthRefusal) in
             try party(of: token, "actor_token", client, exchange)
         }
-        let granted = try wanted.scopes(among: subject.scopes.filter { client.scopes?.contains($0) ?? true })
+        let granted = try wanted.scopes(upTo: subject.scopes.filter { client.scopes?.contains($0) ?? true })
         let act = try actor.map { actor throws(OAuthRefusal) in
             try TokenExchange.act(self.subject(of: actor.account, for: client), after: subject.grant?.actor)
         }
@@ -40,7 +44,7 @@ extension Issuer {
         }
     }
 
-    private func party(
+    func party(
         of token: TokenExchange.PresentedToken, _ name: String, _ client: ClientMetadata, _ exchange: Exchange
     ) throws(OAuthRefusal) -> Party {
         let found =
@@ -58,13 +62,17 @@ extension Issuer {
     ) -> Party? {
         let key = rowKey(of: presented.text, in: exchange)
         let isRefresh = presented.type == .refreshToken
-        guard presented.type != .jwt || key.hasPrefix(Issuer.jwtPrefix) else { return nil }
+        guard presented.type != .identityAssertion, presented.type != .jwt || key.hasPrefix(Issuer.jwtPrefix) else {
+            return nil
+        }
         let found = exchange.world.read { $0.working(key, isRefresh ? .refresh : .access, OpenIDGrant.self) }
         guard let (token, grant, account) = found, grant.issuer == id, token.details.usedBy == nil,
             !isRefresh || token.client == self.key(of: caller),
             let client = client(grant.client, in: exchange.world)
         else { return nil }
-        return Party(account: account, client: client, scopes: token.details.scopes, grant: grant)
+        return Party(
+            account: account, client: client, scopes: token.details.scopes, grant: grant,
+            authenticatedAt: grant.authenticatedAt, acr: grant.acr)
     }
 
     /// The person by `sub`, or by the session where `sub` is pairwise.
@@ -79,7 +87,9 @@ extension Issuer {
                 session.flatMap { tables.account($0.account) }
                 ?? tables.first(Account.byIdentifier, OpenIDProfile.identifier(sub))
             guard let account, expires > tables.now, subject(of: account, for: client) == sub else { return nil }
-            return Party(account: account, client: client, scopes: ["openid"], grant: nil)
+            return Party(
+                account: account, client: client, scopes: ["openid"], grant: nil,
+                authenticatedAt: claims["auth_time"]?.numericDate, acr: claims["acr"]?.string)
         }
     }
 }

@@ -14,6 +14,7 @@ import requests
 from fastmcp.client.auth import OAuth
 from mcp import ClientSession
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.extensions.identity_assertion import IdentityAssertionOAuthProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
@@ -200,6 +201,65 @@ class MovedServer(PythonSDKTestCase):
         self.assertEqual(person["issuer"], f"{self.daemon.url}/oidc/moved")
         self.assertNotEqual(person["client"], client)
 
+
+
+class CompanyAndVendor(PythonSDKTestCase):
+    """The SDK's provider for enterprise-managed authorization, with assertions of the company's issuer."""
+
+    URN = "urn:ietf:params:oauth"
+
+    def setUp(self):
+        super().setUp()
+        company = {"clientID": "agent", "clientSecret": "company-secret", "redirectURIs": [CALLBACK]}
+        vendor = {"clientID": "agent", "clientSecret": "vendor-secret"}
+        self.daemon.control("seed", openid={"issuers": [
+            {"id": "corp", "crossAppAccess": [{"issuer": "vendor"}], "clients": [company]},
+            {"id": "vendor", "trustedIssuers": ["corp"], "clients": [vendor]}]})
+        self.server, self.vendor = f"{self.daemon.url}/mcp/vendor", f"{self.daemon.url}/oidc/vendor"
+        self.asked = 0
+
+    def token(self, **form):
+        answer = requests.post(f"{self.issuer}/token", data=form, auth=("agent", "company-secret"))
+        self.assertEqual(answer.status_code, 200, answer.headers.get("Understudy-Diagnosis"))
+        return answer.json()
+
+    def id_token(self):
+        self.daemon.control("outcomes", provider="openid", outcome="approve", account="ada")
+        request = {"client_id": "agent", "redirect_uri": CALLBACK, "response_type": "code", "scope": "openid"}
+        redirect = requests.get(f"{self.issuer}/authorize", params=request, allow_redirects=False)
+        code = query(redirect.headers["Location"])["code"]
+        return self.token(grant_type="authorization_code", code=code, redirect_uri=CALLBACK)["id_token"]
+
+    def enterprise(self):
+        id_token = self.id_token()
+
+        async def assertion(audience, resource):
+            self.asked += 1
+            return self.token(
+                grant_type=f"{self.URN}:grant-type:token-exchange", audience=audience, resource=resource,
+                requested_token_type=f"{self.URN}:token-type:id-jag", scope="mcp:read mcp:write",
+                subject_token=id_token, subject_token_type=f"{self.URN}:token-type:id_token")["access_token"]
+
+        return IdentityAssertionOAuthProvider(
+            self.server, self.memory, "agent", "vendor-secret", self.vendor, assertion, scope="mcp:read")
+
+    def test_whoever_has_signed_in_at_the_company_is_let_in_by_the_vendor(self):
+        async def run():
+            async with self.session(self.enterprise()) as session:
+                person = (await session.call_tool("whoami", {})).structured_content
+                self.assertEqual((person["account"], person["issuer"]), ("ada", self.vendor))
+                self.assertEqual(person["scopes"], ["mcp:read"])
+                note = await session.call_tool("write_note", {"text": "a"})
+                self.assertEqual(note.structured_content["text"], "a")
+                self.assertEqual(self.asked, 2)
+        asyncio.run(asyncio.wait_for(run(), 60))
+
+    def test_assertion_that_is_refused(self):
+        self.scenario("mcp-assertion-refused")
+        with self.assertRaises(BaseException) as caught:
+            self.whoami(self.enterprise())
+        self.assertIn("invalid_grant", causes(caught.exception))
+        self.assertEqual(self.asked, 1)
 
 
 class FastMCP(MCPTestCase):

@@ -8,7 +8,8 @@ struct ScenarioTests {
     static let names = [
         "cancelled-sign-in", "clock-ahead", "clock-behind", "credential-already-linked", "device-flow-slow-down",
         "expired-client-secret", "github-suspended-application", "hidden-email-off",
-        "mcp-endless-step-up", "mcp-expired-tokens", "mcp-foreign-resource", "mcp-iss-missing", "mcp-iss-wrong",
+        "mcp-assertion-refused", "mcp-endless-step-up", "mcp-expired-tokens", "mcp-foreign-resource", "mcp-iss-missing",
+        "mcp-iss-wrong",
         "mcp-metadata-of-another-issuer", "mcp-moved-server", "mcp-no-resource-metadata", "mcp-no-s256",
         "mcp-refresh-revoked", "mcp-registration-rate-limited", "mcp-registration-refused", "mcp-rotated-keys",
         "mcp-wrong-audience", "nonce-mismatch",

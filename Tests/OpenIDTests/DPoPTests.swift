@@ -6,8 +6,8 @@ import Testing
 
 @Suite("OpenID Connect: tokens that are bound to a key (DPoP)")
 struct DPoPTests {
-    private static let key = try? Key.generateP256()
-    private static let other = try? Key.generateP256()
+    static let key = try? Key.generateP256()
+    static let other = try? Key.generateP256()
 
     private let fixture: OpenIDFixture
     private var resource: String { "http://localhost:\(fixture.server.port)/mcp/corp" }
@@ -15,7 +15,7 @@ struct DPoPTests {
 
     init() throws { fixture = try OpenIDFixture() }
 
-    private static func proof(
+    static func proof(
         _ method: String, _ url: String, _ changes: [String: JSONValue?] = [:], header: [String: JSONValue?] = [:],
         token: String? = nil, key: Key? = DPoPTests.key
     ) throws -> [String: String] {

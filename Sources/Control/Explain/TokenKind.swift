@@ -8,6 +8,7 @@ enum TokenKind: String, Sendable {
     case accessToken = "Access token"
     case clientSecret = "Client secret"
     case requestObject = "Request object"
+    case identityAssertion = "Identity assertion (ID-JAG)"
     case logoutToken = "Logout token"
     case notification = "Notification"
     case other = "JSON Web Token"
@@ -27,6 +28,10 @@ enum TokenKind: String, Sendable {
         // RFC 9101 section 10.8.
         case "oauth-authz-req+jwt":
             self = .requestObject
+            return
+        // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04#section-3
+        case "oauth-id-jag+jwt":
+            self = .identityAssertion
             return
         default: break
         }
@@ -58,6 +63,7 @@ enum TokenKind: String, Sendable {
         case .idToken: ["iss", "sub", "aud", "exp", "iat"]
         case .accessToken: ["iss", "exp", "aud", "sub"]
         case .clientSecret: ["iss", "sub", "aud", "exp"]
+        case .identityAssertion: ["iss", "sub", "aud", "client_id", "jti", "exp", "iat"]
         case .logoutToken: ["iss", "aud", "iat", "events"]
         case .notification: ["iss", "aud", "iat"]
         case .requestObject, .other: []

@@ -167,7 +167,7 @@ package struct AuthorizationParameters: Sendable {
     }
 
     /// Refuses more targets of a token than are kept, and longer ones.
-    static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
+    package static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
         guard targets.count <= resourceLimit else {
             throw OAuthRefusal(
                 "invalid_target",

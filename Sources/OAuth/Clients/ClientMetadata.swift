@@ -72,7 +72,8 @@ package struct ClientMetadata: SchemaObject {
         let keys = fields.nullable("jwks", .map(of: .any), "Its public keys, a JSON Web Key Set.")
         grantTypes = fields.nullable(
             "grantTypes", .set(of: .text(.nonEmpty)),
-            "Its grant types; all by default, but client_credentials and token exchange for confidential clients only.")
+            "Its grant types; all by default, but client_credentials, token exchange and the JWT bearer grant for confidential clients only."
+        )
         responseTypes = fields.nullable(
             "responseTypes", .set(of: .text(.nonEmpty)), "Its response types; the issuer's by default."
         )?.map(AuthorizationParameters.responseType)
@@ -131,7 +132,8 @@ package struct ClientMetadata: SchemaObject {
     package func mayUse(_ grantType: String) -> Bool {
         if isTakenOnTrust { return true }
         if let grantTypes { return grantTypes.contains(grantType) }
-        let isForConfidential = ["client_credentials", TokenExchange.grantType].contains(grantType)
+        let isForConfidential = ["client_credentials", TokenExchange.grantType, IdentityAssertion.grantType]
+            .contains(grantType)
         return !isForConfidential || isConfidential
     }
 
@@ -147,11 +149,11 @@ package struct ClientMetadata: SchemaObject {
     /// What of the registration can't be used.
     package static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
-        let keys = client["jwks"]?["keys"]?.items ?? []
-        if keys.count > KeySet.limit, let jwks = client["jwks"]?["keys"] {
-            references.add(jwks, "there are \(keys.count) keys: at most \(KeySet.limit) are read")
+        let keys = client["jwks"]?["keys"]
+        if let keys, keys.items.count > KeySet.limit {
+            references.add(keys, "there are \(keys.items.count) keys: at most \(KeySet.limit) are read")
         }
-        for key in keys {
+        for key in (keys?.items ?? []).prefix(KeySet.limit) {
             do throws(KeyError) { _ = try Key(jwk: key.value) } catch {
                 references.add(key, "not a usable key: \(error.description)")
             }

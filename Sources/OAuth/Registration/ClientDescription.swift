@@ -74,7 +74,7 @@ extension ClientDescription {
     /// What every issuer here knows. Others are left out, as RFC 7591 section 2 allows.
     private static let knownGrants = [
         "authorization_code", "implicit", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
-        TokenExchange.grantType,
+        TokenExchange.grantType, IdentityAssertion.grantType,
     ]
 
     private static func grants(_ object: JSONObject) throws(OAuthRefusal) -> [String] {

@@ -163,7 +163,16 @@ extension AuthorizationServer {
                 "authorization_code", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
                 TokenExchange.grantType,
             ].map { .string($0) }
-                + (policy.responseTypes.contains { !$0.contains("code") } ? ["implicit"] : []))
+                + (policy.responseTypes.contains { !$0.contains("code") } ? ["implicit"] : [])
+                + (policy.trustedIssuers.isEmpty ? [] : [.string(IdentityAssertion.grantType)]))
+        if !policy.trustedIssuers.isEmpty {
+            metadata["authorization_grant_profiles_supported"] = [.string(IdentityAssertion.profile)]
+        }
+        if !policy.crossAppAccess.isEmpty {
+            metadata["identity_chaining_requested_token_types_supported"] = [
+                .string(TokenExchange.TokenType.identityAssertion.rawValue)
+            ]
+        }
         for endpoint in ["token", "introspection", "revocation"] {
             // Only clients that authenticate may introspect.
             let usable = endpoint == "introspection" ? methods.filter { $0 != "none" } : methods

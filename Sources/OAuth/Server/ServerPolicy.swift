@@ -41,6 +41,10 @@ package struct ServerPolicy: SchemaObject {
     package let clientDocuments: [String: JSONValue]
     package let dpop: DPoPPolicy
     package let asksForProofNonce: Bool
+    /// The issuers at which clients have access for people who have signed in here.
+    package let crossAppAccess: [CrossAppAccess]
+    /// The ids of the issuers whose assertions of people are taken.
+    package let trustedIssuers: [String]
     package let lifetimes: Lifetimes
     package let paths: EndpointPaths
 
@@ -107,6 +111,12 @@ package struct ServerPolicy: SchemaObject {
         asksForProofNonce = fields(
             "dpopNonce", .boolean, default: false,
             "Whether a proof must carry the server's nonce, which clients learn by `use_dpop_nonce`.")
+        crossAppAccess = fields.list(
+            "crossAppAccess", of: CrossAppAccess.self, key: "issuer",
+            "Other issuers of this file for which token exchange gives clients an assertion of a person (ID-JAG).")
+        trustedIssuers = fields(
+            "trustedIssuers", .set(of: .text(.identifier)), default: [],
+            "Other issuers of this file, by id, whose assertions of a person (ID-JAG) bring an access token here.")
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
         paths = fields.object(
             "paths", EndpointPaths.self,

@@ -11,6 +11,7 @@ package struct TokenExchange: Sendable {
         case refreshToken = "urn:ietf:params:oauth:token-type:refresh_token"
         case idToken = "urn:ietf:params:oauth:token-type:id_token"
         case jwt = "urn:ietf:params:oauth:token-type:jwt"
+        case identityAssertion = "urn:ietf:params:oauth:token-type:id-jag"
     }
 
     package struct PresentedToken: Sendable {
@@ -22,8 +23,9 @@ package struct TokenExchange: Sendable {
     package let actor: PresentedToken?
     package let requested: TokenType
     private let scope: String?
+    package let audiences, resources: [String]
     /// `audience` and `resource`.
-    package let targets: [String]
+    package var targets: [String] { audiences + resources }
 
     package init(_ form: Form) throws(OAuthRefusal) {
         guard let subject = try TokenExchange.token("subject", form) else {
@@ -33,8 +35,8 @@ package struct TokenExchange: Sendable {
         actor = try TokenExchange.token("actor", form)
         requested = try TokenExchange.type("requested_token_type", form) ?? .accessToken
         scope = form["scope"]
-        targets =
-            try form.fields.filter { $0.name == "audience" }.map(\.value) + AuthorizationParameters.resources(form)
+        audiences = form.fields.filter { $0.name == "audience" }.map(\.value)
+        resources = try AuthorizationParameters.resources(form)
         try AuthorizationParameters.checkTargets(targets)
         guard requested != .idToken || targets.isEmpty else {
             throw OAuthRefusal(
@@ -45,9 +47,14 @@ package struct TokenExchange: Sendable {
         }
     }
 
+    /// The scopes that are asked for, if they are among `allowed`.
+    package func scopes(among allowed: [String]?) throws(OAuthRefusal) -> [String] {
+        try AuthorizationParameters.scopes(scope, among: allowed)
+    }
+
     /// The scopes of the new token: those that are asked for, or all that the subject's token has.
-    package func scopes(among granted: [String]) throws(OAuthRefusal) -> [String] {
-        let asked = try AuthorizationParameters.scopes(scope, among: granted)
+    package func scopes(upTo granted: [String]) throws(OAuthRefusal) -> [String] {
+        let asked = try scopes(among: .some(granted))
         let scopes = asked.isEmpty ? granted : asked
         guard requested != .idToken || scopes.contains("openid") else {
             throw OAuthRefusal("invalid_scope", Diagnosis("without the scope openid there is no ID token"))
@@ -87,7 +94,8 @@ package struct TokenExchange: Sendable {
             "invalid_request",
             Diagnosis(
                 received: "\(name) \(Diagnosis.quote(text))",
-                expected: "access_token, refresh_token, id_token or jwt after \"urn:ietf:params:oauth:token-type:\"",
+                expected:
+                    "access_token, refresh_token, id_token, jwt or id-jag after \"urn:ietf:params:oauth:token-type:\"",
                 "name a type that this server knows"))
     }
 }

@@ -1,0 +1,247 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
+
+// Assertions of a person (ID-JAG), with which a company's issuer lets its clients into a vendor's:
+// https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04
+// The Model Context Protocol calls this enterprise-managed authorization:
+// https://github.com/modelcontextprotocol/ext-auth/blob/main/specification/stable/enterprise-managed-authorization.mdx
+
+// MARK: - The company
+
+extension Issuer {
+    /// How long an assertion is good. The draft's example has as much.
+    private static let assertionLifetime = TimeSpan.minutes(5)
+    /// How far ahead of ours another issuer's clock may be. Not documented.
+    private static let assertionTolerance = TimeSpan.minutes(1)
+
+    /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.
+    func assertPerson(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
+    ) throws(OAuthRefusal) -> Response {
+        let wanted = try TokenExchange(form)
+        guard [.idToken, .refreshToken].contains(wanted.subject.type) else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: "subject_token_type \(Diagnosis.quote(wanted.subject.type.rawValue))",
+                    expected: "an ID token or a refresh token", "exchange what says who has signed in to the client"))
+        }
+        let party = try party(of: wanted.subject, "subject_token", client, exchange)
+        guard party.client.clientID == client.clientID else {
+            throw OAuthRefusal(
+                "invalid_grant",
+                Diagnosis(
+                    received: "an ID token for \(Diagnosis.quote(party.client.clientID))",
+                    expected: Diagnosis.quote(client.clientID), "exchange one that the client itself was given"))
+        }
+        let (audience, access) = try target(of: wanted, exchange)
+        let scopes = try granted(wanted, access, to: party.account)
+        guard let algorithm = algorithms.first(where: { $0 != .hs256 }) else {
+            throw OAuthRefusal(
+                "server_error", Diagnosis("this issuer signs with client secrets alone, which no other issuer knows"))
+        }
+        let now = exchange.world.now
+        var claims = JSONObject([
+            ("iss", .string(identifier(exchange))), ("sub", .string(party.account[OpenIDProfile.self].sub)),
+            ("aud", .string(audience)), ("client_id", .string(access.client(client.clientID))),
+            ("jti", .string(exchange.world.update { Hex.encode($0.random.bytes(16)) })),
+            ("exp", .numericDate(now + Issuer.assertionLifetime)), ("iat", .numericDate(now)),
+        ])
+        let resources = wanted.resources.map { JSONValue.string($0) }
+        claims["resource"] = resources.count > 1 ? .array(resources) : resources.first
+        claims["scope"] = scopes.isEmpty ? nil : .string(scopes.joined(separator: " "))
+        claims["auth_time"] = party.authenticatedAt.map { .numericDate($0) }
+        claims["acr"] = party.acr.map { .string($0) }
+        claims["email"] = .string(party.account.email)
+        claims["cnf"] = thumbprint.map { ["jkt": .string($0)] }
+        let text: String
+        do throws(KeyError) {
+            text = try exchange.mint(owner, claims, at: now, type: IdentityAssertion.type, algorithm: algorithm)
+        } catch { throw OAuthRefusal("server_error", Diagnosis("a token can't be signed: \(error.description)")) }
+        var body = JSONObject([
+            ("issued_token_type", .string(TokenExchange.TokenType.identityAssertion.rawValue)),
+            ("access_token", .string(text)), ("token_type", "N_A"),
+            ("expires_in", .integer(Issuer.assertionLifetime.seconds)),
+        ])
+        body["scope"] = claims["scope"]
+        return OAuthRefusal.json(.object(body))
+    }
+
+    /// The issuer for which an assertion is wanted, as the request names it, and the access that clients have there.
+    private func target(
+        of wanted: TokenExchange, _ exchange: Exchange
+    ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
+        guard let audience = wanted.audiences.first, wanted.audiences.count == 1 else {
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: wanted.audiences.isEmpty ? "no audience" : "\(wanted.audiences.count) audiences",
+                    "send one audience: the issuer that the resource's metadata names as its authorization server"))
+        }
+        let others = policy.crossAppAccess.flatMap { access in
+            seeded([access.issuer], exchange).map { (access: access, names: $0.identifiers(exchange)) }
+        }
+        if let other = others.first(where: { $0.names.contains(audience) }) { return (audience, other.access) }
+        throw OAuthRefusal(
+            "invalid_target",
+            Diagnosis(
+                received: "audience \(Diagnosis.quote(audience))",
+                expected: Diagnosis.alternatives(others.compactMap(\.names.first)),
+                "name the other issuer as its own metadata does, and in crossAppAccess of \"\(id)\" in the seed"))
+    }
+
+    /// The scopes that a person has at another issuer, of those that are asked for; all of them where none is.
+    private func granted(
+        _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
+    ) throws(OAuthRefusal) -> [String] {
+        // RFC 8693 section 2.2.2: nothing is issued for this target.
+        guard access.accounts?.contains(account.id) ?? true else {
+            throw OAuthRefusal(
+                "invalid_target",
+                Diagnosis(
+                    received: "the account \(Diagnosis.quote(account.id))",
+                    expected: Diagnosis.alternatives(access.accounts ?? []),
+                    "crossAppAccess of the seed doesn't let this person into \"\(access.issuer)\""))
+        }
+        let asked = try wanted.scopes(among: nil)
+        guard !asked.isEmpty else { return access.scopes ?? [] }
+        let scopes = asked.filter { access.scopes?.contains($0) ?? true }
+        guard scopes.isEmpty else { return scopes }
+        throw OAuthRefusal(
+            "invalid_scope",
+            Diagnosis(
+                received: "scope \(Diagnosis.quote(asked.joined(separator: " ")))",
+                expected: (access.scopes ?? []).joined(separator: " "),
+                "crossAppAccess of the seed grants none of these at \"\(access.issuer)\""))
+    }
+
+    /// The issuers of this world's seed that have these ids.
+    private func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
+        exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
+    }
+
+    /// The names by which clients may know the issuer, whichever way they have come.
+    private func identifiers(_ exchange: Exchange) -> [String] {
+        let own = exchange.address.ownBase + alias.prefix
+        return followsRequest ? [own, identifier(exchange), "https://\(host)\(path)"] : [identifier(exchange)]
+    }
+}
+
+// MARK: - The vendor
+
+extension Issuer {
+    /// Gives an access token for an assertion of a trusted issuer's: section 4.4 of the draft. The assertion can be used again until it
+    /// expires, so that there is no refresh token.
+    func redeemAssertion(
+        _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
+    ) throws(OAuthRefusal) -> Issued {
+        let claims = try assertedClaims(try form.required("assertion"), exchange)
+        try check(claims, client, thumbprint, exchange)
+        // An assertion that names no scopes leaves them to this issuer.
+        let asserted = try claims["scope"]?.string.map { text throws(OAuthRefusal) in
+            try AuthorizationParameters.scopes(text, among: nil).filter { client.scopes?.contains($0) ?? true }
+        }
+        let asked = try AuthorizationParameters.scopes(form["scope"], among: asserted ?? client.scopes)
+        let scopes = form["scope"] == nil ? asserted ?? [] : asked
+        let resources = try resources(
+            form, among: claims["resource"].map { $0.array ?? [$0] }?.compactMap(\.string) ?? [])
+        let sub = claims["sub"]?.string ?? ""
+        let found = exchange.world.read { $0.first(Account.byIdentifier, OpenIDProfile.identifier(sub)) }
+        guard let account = found else {
+            throw invalid(received: "sub \(Diagnosis.quote(sub))", "no account of this world has this sub")
+        }
+        return try exchange.world.update { (tables) throws(OAuthRefusal) in
+            guard tables.account(account.id) != nil else { throw .accountIsGone }
+            let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) { grant in
+                (grant.audience, grant.authenticatedAt) = (resources, claims["auth_time"]?.numericDate)
+                grant.acr = claims["acr"]?.string
+            }
+            let access = tables.makeAccessToken(grant, for: client, at: self, boundTo: thumbprint)
+            return Issued(grant: grant, account: account, access: access, resources: resources)
+        }
+    }
+
+    /// The resources of the token: those that the request names, or all of the assertion's.
+    private func resources(_ form: Form, among asserted: [String]) throws(OAuthRefusal) -> [String] {
+        let asked = try AuthorizationParameters.resources(form)
+        try AuthorizationParameters.checkTargets(asserted)
+        guard !asked.isEmpty else { return asserted }
+        guard let other = asked.first(where: { !asserted.contains($0) }), !asserted.isEmpty else { return asked }
+        throw OAuthRefusal(
+            "invalid_target",
+            Diagnosis(
+                received: "resource \(Diagnosis.quote(other))", expected: Diagnosis.alternatives(asserted),
+                "exchange the ID token for an assertion for this resource"))
+    }
+
+    /// The claims of an assertion by an issuer that is trusted.
+    private func assertedClaims(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> JSONObject {
+        let token: JWS
+        do { token = try JWS(parsing: text) } catch { throw invalid("it can't be read: \(error.description)") }
+        let type = token.header["typ"]?.string
+        guard type == IdentityAssertion.type else {
+            throw invalid(
+                received: "typ \(Diagnosis.quote(type ?? "missing"))",
+                expected: Diagnosis.quote(IdentityAssertion.type),
+                "exchange the ID token at the company's issuer first")
+        }
+        let issuers = seeded(policy.trustedIssuers, exchange)
+        let name = token.claims["iss"]?.string ?? ""
+        guard let issuer = issuers.first(where: { $0.identifiers(exchange).contains(name) }) else {
+            throw invalid(
+                received: "iss \(Diagnosis.quote(name))",
+                expected: Diagnosis.alternatives(issuers.compactMap { $0.identifiers(exchange).first }),
+                "name its issuer in trustedIssuers of \"\(id)\" in the seed")
+        }
+        guard token.algorithm != Algorithm.hs256.rawValue,
+            let claims = issuer.signedClaims(of: text, type: IdentityAssertion.type, in: exchange)
+        else { throw invalid("it isn't signed by a key that its issuer publishes now") }
+        return claims
+    }
+
+    /// Checks for whom an assertion is, and when: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the
+    /// draft.
+    private func check(
+        _ claims: JSONObject, _ client: ClientMetadata, _ thumbprint: String?, _ exchange: Exchange
+    ) throws(OAuthRefusal) {
+        func shown(_ name: String) -> String {
+            "\(name) \(claims[name].map { Diagnosis.quote($0.string ?? $0.text) } ?? "missing")"
+        }
+        let (own, now) = (identifier(exchange), exchange.world.now)
+        guard claims["aud"].map({ $0.array ?? [$0] })?.map(\.string) == [own] else {
+            throw invalid(
+                received: shown("aud"), expected: Diagnosis.quote(own), "ask for one with audience=\(own)")
+        }
+        guard claims["client_id"]?.string == client.clientID else {
+            throw invalid(
+                received: shown("client_id"), expected: Diagnosis.quote(client.clientID),
+                "the client that authenticates must be the one that the assertion names: clients of crossAppAccess")
+        }
+        guard let expires = claims["exp"]?.numericDate, expires > now else {
+            throw invalid("it has expired, or says no exp: exchange the ID token again")
+        }
+        for name in ["iat", "nbf"] {
+            guard let claim = claims[name] else {
+                if name == "iat" { throw invalid("iat is missing") }
+                continue
+            }
+            guard let time = claim.numericDate, time <= now + Issuer.assertionTolerance else {
+                throw invalid(received: shown(name), "\(name) lies in the future")
+            }
+        }
+        for name in ["jti", "sub"] where claims[name]?.string?.isEmpty ?? true { throw invalid("\(name) is missing") }
+        guard let key = claims["cnf"]?["jkt"]?.string, key != thumbprint else { return }
+        throw invalid(
+            received: thumbprint.map { "a proof by the key \(Diagnosis.quote($0))" }
+                ?? "no DPoP proof that is read here",
+            expected: Diagnosis.quote(key), "sign the proof with the key with which the assertion was asked for")
+    }
+
+    private func invalid(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
+        OAuthRefusal("invalid_grant", Diagnosis(received: received, expected: expected, "the assertion: \(reason)"))
+    }
+}
