@@ -31,6 +31,8 @@ final class DescribedClients: WorldCache {
     private static let limit = 256
     private let clients = Mutex<[String: (metadata: JSONValue, client: ClientMetadata)]>([:])
 
+    var count: Int { clients.withLock { $0.count } }
+
     /// `key` is the client's and its server's. `metadata` is what is kept of it, or the document that the seed has; `read` reads it.
     func client(
         _ key: String, _ metadata: JSONValue, read: () -> ClientMetadata?
