@@ -17,7 +17,7 @@ extension GoogleClient {
         return try registeredURI(form)
     }
 
-    /// The same, where no page waits for the answer: `storagerelay` is for pop-ups.
+    /// The redirect URI of a request for whose answer no page waits: `storagerelay` is for pop-ups.
     func registeredURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }

@@ -13,9 +13,9 @@ import Time
 // MARK: - The company
 
 extension Issuer {
-    /// How long an assertion is good. The draft's example has as much.
+    /// The time for which an assertion is good. The draft's example has as much.
     private static let assertionLifetime = TimeSpan.minutes(5)
-    /// How far ahead of ours another issuer's clock may be. Not documented.
+    /// The time by which another issuer's clock may be ahead of ours. Not documented.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
     /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.

@@ -153,7 +153,7 @@ struct DPoPTests {
     }
 
     private func challenges(_ answer: Answer) -> [String] {
-        answer.headers.filter { $0.name == "WWW-Authenticate" }.map(\.value)
+        answer.headers.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value)
     }
 
     @Test(

@@ -7,7 +7,7 @@ import Time
 /// A client's description of itself at the URL that is its ID, as it was fetched:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
 package struct ClientDocument: Row, Equatable {
-    /// When there are more, the oldest go. Such a document is fetched again.
+    /// The table of documents. The oldest go when there are more, and are fetched again.
     package static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String

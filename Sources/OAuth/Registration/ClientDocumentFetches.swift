@@ -9,7 +9,7 @@ struct FetchedDocument: Sendable {
     let json: JSONValue
     /// The world's time when it came.
     let time: Instant
-    /// How long the server's `Cache-Control` lets it be used.
+    /// The time for which the server's `Cache-Control` lets it be used.
     let age: TimeSpan
 }
 
@@ -38,11 +38,11 @@ package final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// How long an outcome is good, whatever its server says.
+    /// The time for which an outcome is good, whatever its server says.
     private static let rest = TimeSpan.seconds(10)
-    /// Outcomes that are remembered.
+    /// The number of outcomes that are remembered.
     private static let limit = 256
-    /// Seconds that a fetch may take.
+    /// The seconds that a fetch may take.
     private static let patience = 5
 
     private let fetches = Mutex<[String: Fetch]>([:])
@@ -106,8 +106,8 @@ package final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// How long a document is good: what `Cache-Control` says, a day at most, or a minute. Section 4.4 of the draft leaves bounds to
-    /// the server.
+    /// The time for which a document is good: that of `Cache-Control`, a day at most, or a minute. Section 4.4 of the draft leaves bounds
+    /// to the server.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

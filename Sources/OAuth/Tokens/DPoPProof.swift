@@ -10,7 +10,8 @@ package struct DPoPProof: Sendable {
     package let thumbprint: String
     private let claims: JSONObject
 
-    /// How far the client's clock may be ahead of ours, and how old a proof may be. Section 11.1 leaves both to the server.
+    /// The time by which the client's clock may be ahead of ours, and the age that a proof may have. Section 11.1 leaves both to the
+    /// server.
     private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
 
     /// Reads the proof of a request and checks it, in the order of section 4.3. `nil` where there is none.
