@@ -78,7 +78,6 @@ let package = Package(
         .target(name: "Proxy", dependencies: ["HTTPServer", "Platform"], swiftSettings: strict),
         .target(name: "ClientConnection", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
         .target(name: "HTTPClient", dependencies: ["ClientConnection"], swiftSettings: strict),
-        .target(name: "SMTPClient", dependencies: ["ClientConnection", "JOSE"], swiftSettings: strict),
         .target(
             name: "SMTPServer", dependencies: ["COpenSSL", "HTTPServer", "JOSE", "Platform"], swiftSettings: strict),
         .target(
@@ -90,7 +89,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Mail",
-            dependencies: ["EmulatorCore", "HTTPServer", "JOSE", "SMTPClient", "SMTPServer", "Platform", "Time"],
+            dependencies: ["EmulatorCore", "HTTPServer", "JOSE", "SMTPServer", "Platform", "Time"],
             swiftSettings: strict),
         .target(name: "OAuth", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
         .target(
@@ -129,7 +128,7 @@ let package = Package(
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Assistants", "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "SMTPClient", "Time", "Platform",
+                "Assistants", "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "Time", "Platform",
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -148,7 +147,7 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "HTTPServer", "JOSE", "JSON", "ModelContextProtocol", "Platform", "PostgreSQL", "Proxy", "SMTPClient",
+                "HTTPServer", "JOSE", "JSON", "ModelContextProtocol", "Platform", "PostgreSQL", "Proxy",
                 "SMTPServer", "Time", "WebAuthn", "TestSupport",
             ],
             swiftSettings: strict),
@@ -161,12 +160,12 @@ let package = Package(
             exclude: ["AuthenticationServices"], swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "MailTests", dependencies: ["Mail", "SMTPClient", "SMTPServer", "EmulatorCore", "TestSupport"],
+            name: "MailTests", dependencies: ["Mail", "SMTPServer", "EmulatorCore", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "EmulatorCoreTests",
             dependencies: ["EmulatorCore", "JOSE", "Platform", "PostgreSQL", "SQLite", "TestSupport"],
-            exclude: ["Fixtures"], swiftSettings: strict),
+            swiftSettings: strict),
         .testTarget(
             name: "AppleTests", dependencies: ["Apple", "TestSupport"], exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "OAuthTests", dependencies: ["OAuth", "TestSupport"], swiftSettings: strict),

@@ -11,8 +11,6 @@ struct AppleDirectory: Sendable {
         let keys: [String: Key]
         let notificationsURL: String?
         let sources: RegisteredSources
-        /// Whether mails to relay addresses must be signed.
-        let requiresDKIM: Bool
         /// Where it stands in the seed.
         let place: String
     }
@@ -50,8 +48,7 @@ struct AppleDirectory: Sendable {
             let keys = team.keys.compactMap { named in named.verifying(known).map { (named.id, $0) } }
             teams[team.id] = Team(
                 id: team.id, keys: Dictionary(keys) { first, _ in first }, notificationsURL: team.notificationsURL,
-                sources: RegisteredSources(team.relay), requiresDKIM: team.relay.requireDKIM,
-                place: "$.apple.teams[\(place)]")
+                sources: RegisteredSources(team.relay), place: "$.apple.teams[\(place)]")
             for app in team.apps {
                 clients[app.bundleID] = Client(
                     id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],

@@ -176,16 +176,11 @@ extension AppleSection {
     struct Relay: SchemaObject {
         let senders: [String]
         let domains: [String]
-        let requireDKIM: Bool
 
         init(_ fields: inout Fields) {
             senders = fields(
                 "senders", .set(of: .text(.email)), default: [], "Addresses that may write to relay addresses.")
             domains = fields("domains", .set(of: .text(.mailDomain)), default: [], "Domains that may.")
-            requireDKIM = fields(
-                "requireDKIM", .boolean, default: false,
-                "Refuse mails without a valid signature of the domain in From. Apple demands SPF or DKIM, and SPF can't be seen here."
-            )
         }
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Logging
-import SMTPClient
 import Understudy
 
 /// The options of `serve`, which `exec` also has.
@@ -63,12 +62,6 @@ struct DaemonOptions: ParsableArguments {
             "A port of its own for a world's mail, NAME=PORT; 0 takes a free one. Goes with --smtp-port. May be repeated.",
             valueName: "name"))
     var mailWorlds: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "Hand all mail on to a mail server, which may want a login: USER:PASSWORD@HOST:PORT.",
-            valueName: "host:port"))
-    var smtpForward: String?
 
     @Option(
         help: ArgumentHelp(
@@ -156,7 +149,6 @@ struct DaemonOptions: ParsableArguments {
         options.proxyPassesThrough =
             try proxyPassthrough
             || Environment.value("PROXY_PASSTHROUGH", as: Bool.self, expected: "true or false") ?? false
-        options.smtpForward = try mailServer()
         options.smtpPort =
             try smtpPort ?? Environment.value("SMTP_PORT", as: UInt16.self, expected: "a port, 0 to 65535")
             ?? defaultMailPort
@@ -192,18 +184,6 @@ struct DaemonOptions: ParsableArguments {
             if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
         }
         return server
-    }
-}
-
-extension DaemonOptions {
-    /// Returns the mail server to forward to. Error messages don't repeat the value, because it may contain a password.
-    private func mailServer() throws -> String? {
-        guard let text = smtpForward ?? Environment.value("SMTP_FORWARD") else { return nil }
-        guard MailServerAddress(text) != nil else {
-            let name = smtpForward == nil ? "UNDERSTUDY_SMTP_FORWARD" : "--smtp-forward"
-            throw ValidationError("\(name): expected \(MailServerAddress.expectation).")
-        }
-        return text
     }
 }
 

@@ -49,7 +49,6 @@ extension ControlAPI {
         health["ports"] = .object(JSONObject(gauges.listening.map { ($0.name, .integer(Int64($0.port))) }))
         health["memory"] = memory
         health["connections"] = connections
-        health["mail"] = worlds.budget.mailRoutes.forwarding.map { ControlAPI.document($0.status) }
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
     }
 
@@ -112,18 +111,6 @@ extension ControlAPI {
             "byteLimit": .integer(Int64(budget.streams.limit)), "dropped": .integer(Int64(budget.streams.dropped)),
         ]
         return .object(memory)
-    }
-
-    /// Where mail is handed on: what waits, and what became of the rest since the start.
-    private static func document(_ status: ForwardingStatus) -> JSONValue {
-        var document = JSONObject([
-            ("to", .string(status.destination)), ("queued", .integer(Int64(status.queued))),
-        ])
-        document["oldest"] = status.oldest.map { .string("\($0)s") }
-        document["lastError"] = status.lastError.map { .string($0) }
-        document["forwarded"] = .integer(Int64(status.forwarded))
-        document["failed"] = .integer(Int64(status.failed))
-        return .object(document)
     }
 
     private static func document(_ allowance: Allowance) -> JSONValue {

@@ -11,7 +11,6 @@ extension ControlAPI {
             .optional("ports", .map(of: .count), "What is listened on, by what it serves."),
             .optional("memory", memorySchema, "What is held, and what had to go."),
             .optional("connections", .map(of: connectionsSchema), "By server."),
-            .optional("mail", forwardingSchema, "Where mail is handed on."),
             .optional("droppedLogLines", .count, "Lines of the log that nobody read."),
         ])
 
@@ -68,12 +67,5 @@ extension ControlAPI {
                 .required("bytes", .count, "What waits to be read."), .required("byteLimit", .count, "What may."),
                 .required("dropped", .count, "Streams that were let go because nobody read them."),
             ]), "Event streams."),
-    ])
-
-    private static let forwardingSchema = Schema.members([
-        .required("to", .string, "The mail server."), .required("queued", .count, "How many wait."),
-        .optional("oldest", .string, "How long the first of them has waited."),
-        .optional("lastError", .string, "Why the last attempt failed."),
-        .required("forwarded", .count, "How many it took."), .required("failed", .count, "How many it never will."),
     ])
 }

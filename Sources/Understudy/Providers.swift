@@ -20,7 +20,7 @@ package enum Providers {
     package static var names: [String] { seedFormat.sections.map { $0.name } }
 
     /// The format of seed files.
-    package static let seedFormat = SeedFormat(all, rows: Inspector.rows, values: MailService.values)
+    package static let seedFormat = SeedFormat(all, rows: Inspector.rows)
 
     /// Returns the environment variables by which a program finds the providers at the daemon with this address.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {

@@ -24,9 +24,6 @@ extension RunningServer {
         public var proxyPort: UInt16?
         /// Whether the proxy connects to other hosts, over the real network.
         public var proxyPassesThrough = false
-        /// A mail server to which all mail of all worlds is forwarded: `HOST:PORT`, or `USER:PASSWORD@HOST:PORT`; `nil`
-        /// forwards none.
-        public var smtpForward: String?
         /// The SMTP port for incoming mail; 0 chooses a free one, `nil` opens none. With TLS, it offers STARTTLS.
         public var smtpPort: UInt16?
         /// SMTP ports for single worlds, by name, like ``worldPorts``. They need ``smtpPort``.

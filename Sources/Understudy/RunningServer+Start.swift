@@ -4,7 +4,6 @@ import EmulatorCore
 import HTTPServer
 import Mail
 import Proxy
-import SMTPClient
 
 extension RunningServer {
     /// Starts a server with the seeds, merged in order.
@@ -37,7 +36,6 @@ extension RunningServer {
         } catch {
             throw StartError(description: error.diagnosis.line)
         }
-        let mailQueue = try options.smtpForward.map { try makeQueue(to: $0, worlds) }
         let ports = WorldPorts()
         let mailPorts = WorldPorts(.smtp)
         let gauges = ProcessGauges(droppedLogLines: options.droppedLogLines)
@@ -86,24 +84,11 @@ extension RunningServer {
             gauges.addMail { [weak mail] in mail?.connections }
             worlds.budget.mailRoutes.submission = mail.service
             return RunningServer(
-                plain: plain, secure: secure, proxy: proxy, mail: mail, mailQueue: mailQueue, options: options,
+                plain: plain, secure: secure, proxy: proxy, mail: mail, options: options,
                 worlds: worlds, dispatcher: dispatcher, gauges: gauges, ports: [ports, mailPorts], worldPorts: opened)
         } catch {
             throw StartError(description: "\(error)")
         }
-    }
-
-    private static func makeQueue(to text: String, _ worlds: WorldRegistry) throws -> MailQueue {
-        guard let destination = MailServerAddress(text) else {
-            throw StartError(description: "mail can't be handed on: expected \(MailServerAddress.expectation)")
-        }
-        let trace: MailTrace
-        do throws(StoreFailure) { trace = try MailTrace(sharedBy: worlds.archive) } catch {
-            throw StartError(description: error.diagnosis.line)
-        }
-        let queue = MailQueue(MailQueue.Options(to: destination), notices: worlds.budget.notices, trace: trace)
-        worlds.budget.mailRoutes.forwarding = queue
-        return queue
     }
 
     private static func startTLS(

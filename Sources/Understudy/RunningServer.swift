@@ -28,11 +28,10 @@ public final class RunningServer: Sendable {
     private let ports: [WorldPorts]
     /// The ports of ``Options/worldPorts``, in the same order.
     private let worldPorts: [(world: String, port: Int)]
-    private let mailQueue: MailQueue?
     private let isClosed = Atomic<Bool>(false)
 
     init(
-        plain: Server?, secure: SecureServer?, proxy: ProxyServer?, mail: MailServer, mailQueue: MailQueue?,
+        plain: Server?, secure: SecureServer?, proxy: ProxyServer?, mail: MailServer,
         options: Options, worlds: WorldRegistry, dispatcher: Dispatcher, gauges: ProcessGauges,
         ports: [WorldPorts], worldPorts: [(world: String, port: Int)]
     ) {
@@ -41,7 +40,6 @@ public final class RunningServer: Sendable {
         masksSecrets = options.masksSecrets
         controlToken = options.controlToken
         self.ports = ports
-        self.mailQueue = mailQueue
         self.worldPorts = worldPorts
         self.proxy = proxy
         self.mail = mail
@@ -149,11 +147,7 @@ public final class RunningServer: Sendable {
         for ports in ports { ports.end() }
         WorkThread.doAll([
             { [plain] in plain?.stop() }, { [secure] in secure?.stop() },
-            // Mail that arrives until the end is still forwarded.
-            { [mail, mailQueue] in
-                mail.stop()
-                mailQueue?.stop()
-            },
+            { [mail] in mail.stop() },
         ])
     }
 }

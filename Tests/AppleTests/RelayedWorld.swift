@@ -11,9 +11,9 @@ struct RelayedWorld {
         {"accounts":[{"id":"grace","email":"Grace@example.org"}],
          "apple":{"teams":[
           {"id":"TEAMAAAAAA","apps":[{"bundleID":"a.one"},{"bundleID":"a.two"}],
-           "relay":{"senders":["News@partner.example"],"domains":["example.com"]MORE}},
+           "relay":{"senders":["News@partner.example"],"domains":["example.com"]}},
           {"id":"TEAMBBBBBB","apps":[{"bundleID":"b.one"}],"relay":{"domains":["other.example"]}},
-          {"id":"TEAMCCCCCC","apps":[{"bundleID":"c.one"}]}]}MAIL}
+          {"id":"TEAMCCCCCC","apps":[{"bundleID":"c.one"}]}]}}
         """
 
     let world: World
@@ -21,9 +21,8 @@ struct RelayedWorld {
     let address = AppleIdentifiers.relayAddress(account: "grace", team: "TEAMAAAAAA")
     let otherAddress = AppleIdentifiers.relayAddress(account: "grace", team: "TEAMBBBBBB")
 
-    init(relay more: String = "", mail: String = "") throws {
-        let text = RelayedWorld.seed.replacing("MORE", with: more).replacing("MAIL", with: mail)
-        let seed = try SeedInput.load([.json(text)])
+    init() throws {
+        let seed = try SeedInput.load([.json(RelayedWorld.seed)])
         world = WorldRegistry(seed: seed, generator: .ofTests).main
         provider = AppleProvider(seed: seed)
         for app in ["a.one", "a.two", "b.one", "c.one"] { try consent(to: app) }
@@ -40,15 +39,12 @@ struct RelayedWorld {
     }
 
     private func transit(from sender: String, to recipient: String?, _ content: ReceivedContent?) -> MailInTransit {
-        MailInTransit(
-            in: world, from: sender, to: recipient ?? address, content: content,
-            authentication: content.map { world.authenticate($0) } ?? [])
+        MailInTransit(in: world, from: sender, to: recipient ?? address, content: content)
     }
 
     /// A mail with a header, or its envelope alone.
-    func verdict(from sender: String, to recipient: String? = nil, header: String? = nil, raw: [UInt8]? = nil) -> String
-    {
-        let content = raw ?? header.map { Array("\($0.replacing("\n", with: "\r\n"))\r\nHi.\r\n".utf8) }
+    func verdict(from sender: String, to recipient: String? = nil, header: String? = nil) -> String {
+        let content = header.map { Array("\($0.replacing("\n", with: "\r\n"))\r\nHi.\r\n".utf8) }
         let mail = transit(from: sender, to: recipient, content.map { ReceivedContent($0) })
         switch provider.relay(mail) {
         case nil: return "not ours"

@@ -1,4 +1,4 @@
-"""A daemon that takes mail by SMTP, and mail servers that stand behind it."""
+"""A daemon that takes mail by SMTP."""
 
 import json
 import os
@@ -9,9 +9,6 @@ import time
 import unittest
 import urllib.parse
 import urllib.request
-
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP
 
 from support import BINARY, Daemon
 
@@ -77,25 +74,3 @@ class MailTestCase(unittest.TestCase):
     def setUpClass(cls):
         cls.daemon = MailDaemon(*cls.options)
         cls.addClassCleanup(cls.daemon.stop)
-
-
-class Sink:
-    """aiosmtpd behind the daemon. `answers` are given to messages before they are taken; None ends the connection."""
-
-    def __init__(self, port=None, answers=()):
-        self.port, self.answers, self.mails = port or free_port(), list(answers), []
-        self.controller = Controller(self, hostname="127.0.0.1", port=self.port, enable_SMTPUTF8=True)
-        self.controller.start()
-
-    async def handle_DATA(self, server: SMTP, session, envelope):
-        if self.answers:
-            answer = self.answers.pop(0)
-            if answer is None:
-                server.transport.abort()
-                return "421 never sent"
-            return answer
-        self.mails.append((envelope.mail_from, envelope.rcpt_tos, envelope.original_content))
-        return "250 2.0.0 taken"
-
-    def stop(self):
-        self.controller.stop()

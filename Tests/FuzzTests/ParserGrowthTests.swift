@@ -5,7 +5,6 @@ import HTTPServer
 import JOSE
 import JSON
 import Mail
-import SMTPClient
 import SMTPServer
 import Testing
 import Time
@@ -136,21 +135,6 @@ extension ParserGrowthTests {
                 let raw = Array(parts.joined().utf8)
                 return { read(raw) }
             },
-            Parser("signed fields") { size in
-                let names = String(repeating: "from:a:", count: size / 14)
-                let raw = Array(
-                    (signature(names) + String(repeating: "a: b\r\n", count: size / 12) + "From: a@b.c\r\n\r\n").utf8)
-                return { verify(raw) }
-            },
-            Parser("signatures", "", signature("from:a:"), "From: a@b.c\r\n\r\n", verify),
-            Parser("tags of a signature", "DKIM-Signature: ", "a=;", "\r\nFrom: a@b.c\r\n\r\n", verify),
-            Parser("marks in a signature", "DKIM-Signature: v=1; a=", marks, "\r\nFrom: a@b.c\r\n\r\n", verify),
-            Parser("authors", signature("from:"), "From: a@:::, b@c;\r\n", "\r\n", verify),
-            Parser("colons of an author", "\(signature("from:"))From: a@", ":", "\r\n\r\n", verify),
-            Parser("a signed body", "\(signature("from:"))From: a@b.c\r\n\r\n", "a \t\r\n\r\n", "", verify),
-            Parser(
-                "empty lines at the end of a signed body", "\(signature("from:"))From: a@b.c\r\n\r\n", "\r\n", "",
-                verify),
             Parser("fields in place of others", "", "From: a\r\n b\r\n") { raw in
                 let fields = (0..<20).map { InboxMessage.HeaderField(name: "X-\($0)", value: "x") }
                 _ = HeaderRewriting.replace(raw, with: fields + [.init(name: "From", value: "a@b.c")])
@@ -159,26 +143,7 @@ extension ParserGrowthTests {
                 let field = InboxMessage.HeaderField(name: "From", value: String(decoding: name, as: UTF8.self))
                 _ = HeaderRewriting.replace(Array("From: a\r\n\r\n".utf8), with: [field])
             },
-            Parser("traces", "", "Received: .a.b.\r\n .\r\n") { _ = MailTrace().isLoop($0) },
         ]
-
-    private static func signature(_ names: String) -> String {
-        // The hash is that of a body without content.
-        "DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/simple; d=football.example.com; s=brisbane; "
-            + "bh=frcCV1k9oG9oKj3dpUqdJg1PxRT2RSN/XKdLCPjaYaY=; b=AAAA; h=from:\(names)b\r\n"
-    }
-
-    private static let keys = try? SeedInput.load([
-        .json(
-            """
-            {"mail":{"dkim":[{"domain":"football.example.com","selector":"brisbane",
-              "publicKey":"v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="}]}}
-            """)
-    ])
-
-    private static let verify: @Sendable ([UInt8]) -> Void = { raw in
-        if let keys { _ = DKIMVerifier(keys, at: .first).verify(raw) }
-    }
 }
 
 // MARK: - Addresses
@@ -289,9 +254,6 @@ extension ParserGrowthTests {
         seed("unknown members of people") { "{\"accounts\":[\(members($0) { "{\"emial\":\($0)}" })]}" },
         seed("outcomes of nobody") { "{\"outcomes\":[\(members($0) { "{\"account\":\"a\($0)\"}" })]}" },
         seed("faults") { "{\"faults\":[\(members($0) { _ in "{\"at\":\"nowhere\"}" })]}" },
-        seed("keys for mail") { size in
-            "{\"mail\":{\"dkim\":[\(members(size) { "{\"domain\":\"d\($0).x\",\"selector\":\"s\",\"publicKey\":\"p=\"}" })]}}"
-        },
     ]
 }
 
@@ -397,23 +359,7 @@ extension ParserGrowthTests {
                     #expect(answer.status < 500)
                 },
             ]
-        } + [
-            Parser("SMTP: replies", "", "250-a\r\n250 b\r\n", "", reply),
-            Parser(
-                "SMTP: long replies", "",
-                String(repeating: "250-\(String(repeating: "a", count: 1_000))\r\n", count: 100)
-                    + "250 b\r\n", "", reply),
-            Parser("SMTP: a reply without end", "", "a", "", reply),
-            Parser("SMTP: marks in replies", "", "550 \(String(repeating: marks, count: 200))\r\n", "", reply),
-        ]
-
-    private static let reply: @Sendable ([UInt8]) -> Void = { bytes in
-        var (rest, reader) = (bytes[...], ServerReply.Reader())
-        while let reply = try? reader.take(&rest) {
-            #expect(reply.text.count <= 300)
-            reader = ServerReply.Reader()
         }
-    }
 
     private static let commands: @Sendable ([UInt8]) -> Void = { bytes in
         var session = SMTPSession(host: "mail.test", offersTLS: true)

@@ -81,33 +81,10 @@ struct MailFaultTests {
         #expect(MailFixture.conversation(try fixture.requests("method=SMTP").first).contains("taken and lost"))
     }
 
-    @Test("a mail is taken, and a report comes later; none after a reset, none of a report") func bounce() throws {
-        let fixture = try MailFixture()
-        let order: [String: Any] = [
-            "match": ["smtp": "MESSAGE"], "times": NSNull(),
-            "effect": ["bounce": ["after": "400ms", "code": 552, "status": "5.2.2", "text": "mailbox full"]],
-        ]
-        _ = try fixture.fault(order)
-        let wire = try fixture.wire()
-        #expect(wire.mail(to: ["c@d.test"], "Subject: Lost\r\nX-Own: 1\r\n\r\nbody\r\n")?.hasPrefix("250") == true)
-        #expect(try fixture.mails().isEmpty)
-        let mails = try fixture.list("mail?wait=1m", "messages")
-        #expect(mails.count == 1 && mails.first?["subject"] as? String == "Undelivered Mail Returned to Sender")
-        let raw = try fixture.client.get("\(MailFixture.api)/mail/m1/raw").text
-        #expect(raw.contains("MAILER-DAEMON") && (raw.contains("552 5.2.2 mailbox full")))
-        wire.say("RSET")
-        #expect(wire.mail(from: "", to: ["c@d.test"])?.hasPrefix("250") == true)
-        #expect(wire.mail(to: ["c@d.test"])?.hasPrefix("250") == true)
-        _ = try fixture.client.post("\(MailFixture.api)/reset", json: [:])
-        usleep(700_000)
-        #expect(try fixture.mails().isEmpty)
-    }
-
     @Test(
         "what can't be carried out is refused with its place",
         arguments: [
             (#"{"match":{"smtp":"RCPT"},"effect":{"lose":true}}"#, "$.effect.lose"),
-            (#"{"match":{"smtp":"DATA"},"effect":{"bounce":{}}}"#, "$.effect.bounce"),
             (#"{"match":{"smtp":"DATA"},"effect":{"status":500}}"#, "$.effect.status"),
             (#"{"match":{"smtp":"DATA"},"effect":{"disconnect":"midBody"}}"#, "$.effect.disconnect"),
             (#"{"match":{"smtp":"EHLO","to":"a@b"},"effect":{"delay":"1s"}}"#, "$.match.to"),
@@ -119,7 +96,7 @@ struct MailFaultTests {
             (#"{"match":{"smtp":"MAIL"},"effect":{"reply":{"code":250}}}"#, "$.effect.reply.code"),
             (#"{"match":{"smtp":"MAIL"},"effect":{"reply":{"code":450,"text":"a\r\nb"}}}"#, "$.effect.reply.text"),
             (#"{"match":{"smtp":"MAIL"},"effect":{"reply":{"code":450,"status":"x"}}}"#, "$.effect.reply.status"),
-            (#"{"match":{"smtp":"MESSAGE"},"effect":{"lose":true,"bounce":{}}}"#, "$.effect"),
+            (#"{"match":{"smtp":"MESSAGE"},"effect":{"lose":true,"reply":{"code":450}}}"#, "$.effect"),
             (#"{"match":{"smtp":"HELO"},"effect":{"delay":"1s"}}"#, "$.match.smtp"),
             (#"{"match":{"smtp":"MAIL"},"effect":{}}"#, "$.effect"),
         ])
@@ -137,6 +114,6 @@ struct MailFaultTests {
         #expect(wire.codes("EHLO a", "NOOP") == [421, 0])
         let endpoints = try fixture.list("endpoints", "endpoints").filter { $0["smtp"] != nil }
         #expect(endpoints.count == 8)
-        #expect(endpoints.last?["fits"] as? String == "reply, delay, disconnect, lose, bounce")
+        #expect(endpoints.last?["fits"] as? String == "reply, delay, disconnect, lose")
     }
 }

@@ -66,11 +66,10 @@ package enum SampleMail: String, CaseIterable, Sendable {
     /// Returns the mail as an inbox holds it.
     package func message(
         from sender: String = "bounces@example.com", to recipients: [String] = ["ada@example.com"],
-        relay: SentMessage.Relay? = nil, authentication: [MailAuthentication] = []
+        relay: SentMessage.Relay? = nil
     ) throws -> SentMessage {
         SentMessage(
-            received: ReceivedContent(try raw), from: sender, to: recipients, relay: relay,
-            authentication: authentication, request: nil)
+            received: ReceivedContent(try raw), from: sender, to: recipients, relay: relay, request: nil)
     }
 }
 

@@ -67,10 +67,9 @@ export interface FaultEffect {
   malformedJSON?: boolean | undefined
   state?: 'missing' | 'wrong' | undefined
   code?: 'used' | undefined
-  /** For mail: another reply, a mail that is lost, or one that comes back. */
+  /** For mail: another reply, or a mail that is lost. */
   reply?: { code: number; status?: string; text?: string } | undefined
   lose?: boolean | undefined
-  bounce?: { after?: string; code?: number; status?: string; text?: string } | undefined
 }
 
 /** What goes wrong, where, and how often. */

@@ -6,9 +6,9 @@ import OAuth
 // https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service
 //
 // Quirks: an address is the same at all apps of a team, and only the team's registered senders may write to it, each subdomain by
-// itself. Either the envelope's sender is registered and passes SPF, which can't be seen here, or the domain in From is registered
-// and has signed the mail with DKIM. An unknown address is refused at RCPT; at which command an unregistered sender is isn't
-// documented: here as soon as no signature could help it.
+// itself. The envelope's sender must be registered and pass SPF, or the domain in From be registered and have signed the mail with
+// DKIM. Neither can be seen on one machine: a registered sender in the envelope counts as passed, and signatures aren't looked at. An
+// unknown address is refused at RCPT; at which command an unregistered sender is isn't documented: here at RCPT, too.
 
 /// What the relay does with a mail.
 enum RelayDecision: Sendable {
@@ -37,10 +37,8 @@ struct RelayedMail {
     let recipient: String
     /// As the mail says in From; `nil` as long as only the envelope is known.
     let authors: [Mailbox]?
-    /// `nil` for a mail that isn't looked at, but is taken to be signed as it should be.
+    /// `nil` for a mail of which only the envelope and From are known.
     let content: ReceivedContent?
-    /// What its signatures came to.
-    var authentication: [MailAuthentication] = []
 }
 
 extension AppleProvider {
@@ -48,8 +46,7 @@ extension AppleProvider {
         let recipient = mail.recipient.lowercased()
         guard recipient.hasSuffix(AppleIdentifiers.relayDomain) else { return nil }
         let relayed = RelayedMail(
-            sender: mail.sender, recipient: recipient, authors: mail.content?.read.from, content: mail.content,
-            authentication: mail.authentication)
+            sender: mail.sender, recipient: recipient, authors: mail.content?.read.from, content: mail.content)
         return relay(relayed, in: mail.world).verdict
     }
 
@@ -69,38 +66,16 @@ extension AppleProvider {
         }
         // A null sender can't be registered: whose mail it is says From. Not documented.
         let isRegistered = mail.sender.isEmpty || team.sources.contain(mail.sender)
-        guard isRegistered || canBeSigned(for: team, in: world) else {
-            return .refused(unauthorized(mail.sender, .envelope, at: team, mail))
-        }
+        guard isRegistered else { return .refused(unauthorized(mail.sender, .envelope, at: team, mail)) }
         // The words for this aren't documented; senders report that they get a bounce (https://www.braze.com/docs/email_relay).
         guard person.forwardsMail else { return .refused(.switchedOff(mail.recipient, person.account)) }
         guard let authors = mail.authors else { return .accepted }
-        if let refusal = refusal(of: authors, isRegistered: isRegistered, mail, at: team) {
-            return .refused(refusal)
+        // Apple's words for a mail without From aren't documented.
+        guard !authors.isEmpty else { return .refused(.noAuthor(mail.sender)) }
+        if let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
+            return .refused(unauthorized(stranger.address, .author, at: team, mail))
         }
         return .forwarded(forward(mail, from: authors, to: person, in: world))
-    }
-
-    /// Whether the seed has a key for a domain that the team registered: then a signature can take the place of the envelope's sender.
-    private func canBeSigned(for team: AppleDirectory.Team, in world: World) -> Bool {
-        team.sources.domains.contains { world.seed.verifiesMail(of: $0) }
-    }
-
-    private func refusal(
-        of authors: [Mailbox], isRegistered: Bool, _ mail: RelayedMail, at team: AppleDirectory.Team
-    ) -> RelayRefusal? {
-        // Apple's words for a mail without From aren't documented.
-        guard !authors.isEmpty else { return .noAuthor(mail.sender) }
-        if isRegistered, let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
-            return unauthorized(stranger.address, .author, at: team, mail)
-        }
-        guard !isRegistered || team.requiresDKIM else { return nil }
-        let results = mail.authentication
-        let isSigned = mail.content == nil || results.contains { $0.result == "pass" && $0.isAligned }
-        let isOfTeam = authors.allSatisfy { team.sources.domains.contains(RegisteredSources.domain(of: $0.address)) }
-        if isSigned, isRegistered || isOfTeam { return nil }
-        if isRegistered { return .unauthenticated(authors, results) }
-        return unauthorized(mail.sender, .envelopeOfSigned(results), at: team, mail)
     }
 
     private func unauthorized(

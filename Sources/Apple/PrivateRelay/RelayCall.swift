@@ -32,8 +32,7 @@ extension AppleProvider {
         ) { relayDecision($0, $1) }
     }
 
-    /// `GET /_understudy/v1/apple/relay?from=…&to=…`: what would become of a mail, whose sender stands in the envelope and in From, and
-    /// that is signed as it should be.
+    /// `GET /_understudy/v1/apple/relay?from=…&to=…`: what would become of a mail, whose sender stands in the envelope and in From.
     private func relayDecision(_ exchange: Exchange, _ question: Question) -> Response {
         let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(

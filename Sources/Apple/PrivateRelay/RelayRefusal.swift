@@ -5,7 +5,6 @@ struct RelayRefusal: Sendable {
     /// For the control API.
     enum Reason: String {
         case unauthorizedSender
-        case unauthenticated
         case noSuchAddress
         case switchedOff
     }
@@ -13,8 +12,6 @@ struct RelayRefusal: Sendable {
     /// Whose address isn't registered.
     enum Place {
         case envelope
-        /// The mail could have been signed instead; so it wasn't.
-        case envelopeOfSigned([MailAuthentication])
         case author
     }
 
@@ -34,14 +31,10 @@ struct RelayRefusal: Sendable {
     ) -> RelayRefusal {
         let what =
             switch place {
-            case .envelope, .envelopeOfSigned: "the envelope's sender (MAIL FROM, Return-Path)"
+            case .envelope: "the envelope's sender (MAIL FROM, Return-Path)"
             case .author: "the author (From)"
             }
         var advice = register(address, at: team)
-        if case .envelopeOfSigned(let results) = place {
-            advice +=
-                ", or sign the mail with DKIM for the registered domain that stands in From (\(described(results)))"
-        }
         if !others.isEmpty {
             let teams = others.prefix(3).map { Diagnosis.quote($0) }.joined(separator: ", ")
             advice =
@@ -109,27 +102,6 @@ struct RelayRefusal: Sendable {
                 Diagnosis(
                     received: "a mail without an address in From", expected: "the address of a registered sender there",
                     "say in From who the mail is from: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
-    }
-
-    /// As iCloud's servers say it for hidden addresses: <https://support.apple.com/en-us/102322>
-    static func unauthenticated(_ authors: [Mailbox], _ results: [MailAuthentication]) -> RelayRefusal {
-        let domain = authors.first.map { RegisteredSources.domain(of: $0.address) } ?? ""
-        return RelayRefusal(
-            reason: .unauthenticated,
-            answer: MailRefusal(
-                554, "5.7.1",
-                "[HME1] This message was blocked for failing both SPF and DKIM authentication checks. See https://support.apple.com/en-us/HT204137 for mailing best practices",
-                Diagnosis(
-                    received: described(results), expected: "a signature of \(Diagnosis.quote(domain)) that holds",
-                    "the seed asks for one (requireDKIM): sign with DKIM, d=\(domain), and put the public key to $.mail.dkim"
-                )))
-    }
-
-    private static func described(_ results: [MailAuthentication]) -> String {
-        guard let first = results.first else { return "a mail without a signature" }
-        let aligned = first.result == "pass" ? ", which isn't the domain in From" : ""
-        return
-            "the signature of \(Diagnosis.quote(first.domain ?? "")): \(first.result)\(first.reason.map { ": \($0)" } ?? aligned)"
     }
 
     /// The words aren't documented: those for other senders who may not write.

@@ -120,8 +120,7 @@ extension ControlAPI {
     func document(_ row: InboxMessage, _ exchange: Exchange, isListed: Bool) -> MailDocument {
         MailDocument(
             message: shown(row, in: exchange.world), isListed: isListed,
-            base: "\(exchange.address.ownBase)\(ControlAPI.root)/mail",
-            handedOn: worlds.budget.mailRoutes.forwarding?.handedOn(row.id, in: exchange.world))
+            base: "\(exchange.address.ownBase)\(ControlAPI.root)/mail")
     }
 
     private func message(_ exchange: Exchange) async -> Response {

@@ -9,7 +9,6 @@ struct MailDocument {
     var isListed = false
     /// The address of the message's own documents, without its ID.
     let base: String
-    let handedOn: HandedOn?
 
     private var row: InboxMessage { message.row }
 
@@ -29,10 +28,6 @@ struct MailDocument {
         object["codes"] = MailDocument.list(mail.codes)
         if !mail.attachments.isEmpty { object["attachments"] = attachments }
         if let relay = mail.relay { object["relay"] = MailDocument.json(relay) }
-        if !mail.authentication.isEmpty {
-            object["authentication"] = .array(mail.authentication.map { MailDocument.json($0) })
-        }
-        object["handedOn"] = handedOn.map { MailDocument.json($0) }
         object["time"] = .string(row.time.text)
         object["request"] = mail.request.map { .string($0) }
         if !content.headers.isEmpty {
@@ -71,22 +66,6 @@ struct MailDocument {
         object["sender"] = relay.sender.map { .string($0) }
         object["refusal"] = relay.refusal.map { .string($0) }
         object["reason"] = relay.reason.map { .string($0) }
-        return .object(object)
-    }
-
-    private static func json(_ result: MailAuthentication) -> JSONValue {
-        var object = JSONObject([("method", .string(result.method)), ("result", .string(result.result))])
-        object["domain"] = result.domain.map { .string($0) }
-        object["selector"] = result.selector.map { .string($0) }
-        object["algorithm"] = result.algorithm.map { .string($0) }
-        object["aligned"] = .bool(result.isAligned)
-        object["reason"] = result.reason.map { .string($0) }
-        return .object(object)
-    }
-
-    private static func json(_ handedOn: HandedOn) -> JSONValue {
-        var object = JSONObject([("state", .string(handedOn.state.rawValue))])
-        object["error"] = handedOn.error.map { .string($0) }
         return .object(object)
     }
 

@@ -20,8 +20,6 @@ extension MailDocument {
             .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
             .optional("attachments", .sequence(of: attachmentSchema), "What is attached."),
             .optional("relay", relaySchema, "What a relay has done with it."),
-            .optional("authentication", .sequence(of: authenticationSchema), "What verifying it came to."),
-            .optional("handedOn", handedOnSchema, "What became of it at the mail server to which it is handed on."),
             .required("time", .time, "The world's time when it came."),
             .optional("request", .string, "The exchange that brought it."),
             .optional(
@@ -42,20 +40,6 @@ extension MailDocument {
         .required("address", .string, "The hidden address."), .required("title", .string, "Which relay."),
         .optional("forwardedTo", .string, "Who got it."), .optional("sender", .string, "As whose it was forwarded."),
         .optional("refusal", .string, "With which words it was refused."), .optional("reason", .string, "Why."),
-    ])
-
-    /// <https://www.rfc-editor.org/rfc/rfc8601#section-2.7.1>
-    private static let authenticationSchema = Schema.members([
-        .required("method", .string, "By what."), .required("result", .string, "The result."),
-        .optional("domain", .string, "Who signed."), .optional("selector", .string, "Which key."),
-        .optional("algorithm", .string, "The algorithm."),
-        .required("aligned", .boolean, "Whether who signed is who it says that it is from."),
-        .optional("reason", .string, "Why it isn't a pass."),
-    ])
-
-    private static let handedOnSchema = Schema.members([
-        .required("state", .choice(["queued", "sent", "failed"]), "What became of it."),
-        .optional("error", .string, "Why it waits, or will never be sent."),
     ])
 
     static let listSchema = Schema.members(

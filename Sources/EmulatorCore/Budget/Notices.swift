@@ -20,9 +20,6 @@ package final class Notices: Sendable {
         case worlds
         case projects
         case keys
-        case mailServer
-        case refusedMail
-        case mailQueue
         case stores
     }
 

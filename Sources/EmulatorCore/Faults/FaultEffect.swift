@@ -57,7 +57,6 @@ package struct FaultEffect: SchemaObject {
     package let reply: SMTPAnswer?
     /// Whether a mail is taken and gets nowhere.
     package let isLost: Bool
-    package let bounce: Bounce?
     /// As it was ordered, with defaults.
     package let document: JSONValue
 
@@ -101,9 +100,6 @@ package struct FaultEffect: SchemaObject {
         isLost =
             fields.optional("lose", .boolean, "With \"smtp\": \"MESSAGE\": take the mail, and let it go astray.")
             ?? false
-        bounce = fields.optional(
-            "bounce", .object(Bounce.self),
-            "With \"smtp\": \"MESSAGE\": take the mail, and return it to its sender later, as undeliverable.")
         self.document = .object(document)
     }
 

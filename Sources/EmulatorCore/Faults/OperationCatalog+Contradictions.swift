@@ -37,7 +37,7 @@ extension OperationCatalog {
         }
         if let issue = headerIssue(in: effect) { return [issue] }
         let replacing =
-            ["status", "error", "response", "reply", "bounce"].filter(has) + (value.isLost ? ["lose"] : [])
+            ["status", "error", "response", "reply"].filter(has) + (value.isLost ? ["lose"] : [])
             + (value.disconnect == .beforeHeaders ? ["disconnect"] : [])
         if replacing.count > 1 {
             return [
@@ -51,7 +51,6 @@ extension OperationCatalog {
             && value.token?.isNothing ?? true && value.response.isEmpty && value.rotation == nil && value.keySet == nil
             && !value.isMalformed
             && value.state == nil && value.issuer == nil && !value.isCodeUsed && value.reply == nil && !value.isLost
-            && value.bounce == nil
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
         return [Issue(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]

@@ -128,8 +128,7 @@ package struct OperationTraits: Sendable {
         if effect.issuer != nil, !namesIssuer { return "iss" }
         if effect.isCodeUsed, !authorizes, !givesCodes { return "code" }
         if effect.reply != nil { return "reply" }
-        if effect.isLost { return "lose" }
-        return effect.bounce == nil ? nil : "bounce"
+        return effect.isLost ? "lose" : nil
     }
 
     /// A list of what can be ordered, for messages.

@@ -23,7 +23,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
 
     /// What can be ordered here, for messages and the catalogue.
     package var fitting: String {
-        (["reply", "delay", "disconnect"] + (self == .message ? ["lose", "bounce"] : [])).joined(separator: ", ")
+        (["reply", "delay", "disconnect"] + (self == .message ? ["lose"] : [])).joined(separator: ", ")
     }
 
     /// The member of `effect` that can't be carried out here; `nil` when all can.
@@ -39,7 +39,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
         if effect.isCodeUsed { return "code" }
         if effect.disconnect == .midBody { return "disconnect" }
         if self == .message { return nil }
-        return effect.isLost ? "lose" : effect.bounce != nil ? "bounce" : nil
+        return effect.isLost ? "lose" : nil
     }
 }
 
@@ -54,22 +54,6 @@ extension FaultEffect {
             code = fields("code", .integer(400...599), "4xx for now, 5xx for good.")
             status = fields.optional("status", .text(.enhancedStatus), "The enhanced status code, such as \"4.2.1\".")
             text = fields("text", .text(.smtpLine), default: "ordered", "What the code means, in words.")
-        }
-    }
-
-    /// A mail that is taken, and comes back.
-    package struct Bounce: SchemaObject {
-        package let after: TimeSpan
-        package let code: Int
-        package let status: String
-        package let text: String
-
-        package init(_ fields: inout Fields) {
-            after = fields.optional("after", .delay, "How long after the mail was taken; at once by default.") ?? .zero
-            code = fields("code", .integer(500...599), default: 550, "The code of the server that refused it later.")
-            status = fields(
-                "status", .text(.enhancedStatus), default: "5.1.1", "The enhanced status code, such as \"5.1.1\".")
-            text = fields("text", .text(.smtpLine), default: "user unknown", "What that server said.")
         }
     }
 }

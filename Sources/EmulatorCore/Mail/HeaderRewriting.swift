@@ -54,11 +54,13 @@ package enum HeaderRewriting {
 
     /// A single mailbox as people read it, whose name may hold commas without being quoted: `Example, Inc. <a@example.com>`.
     private static func displayed(_ value: String) -> Mailbox? {
-        let (bytes, bracket) = (value.utf8, UInt8(ascii: "<"))
+        let (bytes, bracket, blanks) = (value.utf8, UInt8(ascii: "<"), " \t\r\n".utf8)
         guard bytes.last == UInt8(ascii: ">"), let mark = bytes.firstIndex(of: bracket),
             mark == bytes.lastIndex(of: bracket), !bytes[..<mark].contains(where: { "@\"(".utf8.contains($0) })
         else { return nil }
-        let name = String(Substring(DKIMTags.trimmed(bytes[..<mark])))
+        var words = bytes[..<mark].drop { blanks.contains($0) }
+        while let last = words.last, blanks.contains(last) { words = words.dropLast() }
+        let name = String(Substring(words))
         return Mailbox(
             String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }

@@ -127,7 +127,6 @@ extension World {
         state.inboxSize.set(bytes)
         noteChange()
         inboxListeners.tell()
-        budget.mailRoutes.forwarding?.didDeliver(row, in: self)
         return row
     }
 
@@ -157,10 +156,9 @@ extension World {
     /// A number that no other inbox of this process has; the world gets a new one when it is reset.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
-    /// What waits to be handed on to another server is forgotten.
+    /// Gives the inbox a new number, and forgets what was read of its mails.
     func forgetMail() {
         let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
-        budget.mailRoutes.forwarding?.forget(number)
         budget.readMails.forget(number)
     }
 

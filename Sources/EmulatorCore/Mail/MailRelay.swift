@@ -7,18 +7,12 @@ package struct MailInTransit: Sendable {
     package let recipient: String
     /// `nil` as long as only the envelope is known: the sender's server asks for each recipient before it sends the mail.
     package let content: ReceivedContent?
-    /// What the content's signatures came to: `World.authenticate`, called once, however many recipients there are.
-    package let authentication: [MailAuthentication]
 
-    package init(
-        in world: World, from sender: String, to recipient: String, content: ReceivedContent? = nil,
-        authentication: [MailAuthentication] = []
-    ) {
+    package init(in world: World, from sender: String, to recipient: String, content: ReceivedContent? = nil) {
         self.world = world
         self.sender = sender
         self.recipient = recipient
         self.content = content
-        self.authentication = authentication
     }
 }
 

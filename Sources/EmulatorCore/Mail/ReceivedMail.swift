@@ -31,7 +31,7 @@ extension SentMessage {
     /// except for those whose addresses are a relay's.
     package init(
         received content: ReceivedContent, from sender: String, to recipients: [String], relay: Relay? = nil,
-        authentication: [MailAuthentication] = [], request: String?
+        request: String?
     ) {
         let read = content.read
         let recipient = recipients.first ?? ""
@@ -45,7 +45,6 @@ extension SentMessage {
         envelope = Envelope(from: sender, to: recipients)
         cc = read.cc.prefix(ReceivedMail.copiesLimit).map(\.summary)
         attachments = read.attachments
-        self.authentication = authentication
         received = ReceivedMail(content.raw)
     }
 }

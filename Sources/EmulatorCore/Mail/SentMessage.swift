@@ -82,8 +82,6 @@ package struct SentMessage: Codable, Sendable, Equatable {
     /// What the person, or the page behind a link, is to enter.
     package var codes: [String]
     package var attachments: [ReadMail.Attachment] = []
-    /// What verifying its signatures came to.
-    package var authentication: [MailAuthentication] = []
     package var relay: Relay?
     /// The mail as it came; `nil` for one that is written from the other properties.
     package var received: ReceivedMail?
@@ -119,7 +117,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
         let texts =
             [subject, text, html, relay?.refusal, relay?.reason, envelope.from] + people.map(\.name)
             + people.map { $0.address } + attachments.flatMap { [$0.name, $0.type, $0.contentID] }
-            + (relay?.fields ?? []).map { $0.value } + authentication.map(\.reason)
+            + (relay?.fields ?? []).map { $0.value }
         let counts = texts.compactMap { $0?.utf8.count } + (links + codes + envelope.to).map { $0.utf8.count + 16 }
         return 512 + (received?.raw.count ?? 0) + counts.reduce(0, +)
     }

@@ -62,8 +62,8 @@ struct KeyFiles {
             // Only these lists need a key in every element. A JSON Web Key, in a key set, is one.
             // A client's key may be given by its private half alone.
             let hasOther = name == "publicKey" && (json["privateKeyFile"] ?? json["privateKey"]) != nil
-            let needing = name == "publicKey" ? ["keys", KeyFiles.mailKeys] : ["signingKeys"]
-            if let list, needing.contains(list), json["kty"] == nil, !hasOther {
+            let needing = name == "publicKey" ? "keys" : "signingKeys"
+            if list == needing, json["kty"] == nil, !hasOther {
                 issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
             }
             return nil
@@ -88,20 +88,8 @@ struct KeyFiles {
             }
         }
         guard let pem, let text = pem.string else { return nil }
-        if list == KeyFiles.mailKeys {
-            checkMailKey(pem, text)
-        } else {
-            check(pem, text, isPrivate: name == "privateKey", signsTokens: list == "signingKeys")
-        }
+        check(pem, text, isPrivate: name == "privateKey", signsTokens: list == "signingKeys")
         return text
-    }
-
-    /// The list of `MailSettings`.
-    private static let mailKeys = "dkim"
-
-    private mutating func checkMailKey(_ written: LocatedJSON, _ text: String) {
-        guard readsKeys, let fault = DKIMVerifier.fault(ofKey: text) else { return }
-        issues.append(Issue(written, "not a key that verifies signatures of mails: \(fault)"))
     }
 
     private mutating func check(_ pem: LocatedJSON, _ text: String, isPrivate: Bool, signsTokens: Bool) {

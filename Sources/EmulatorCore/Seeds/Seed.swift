@@ -19,8 +19,6 @@ package struct Seed: Sendable {
     package let writtenOutcomes: [LocatedJSON]
     /// The keys in it, by their PEM text.
     package let keys: [String: Key]
-    /// By which signatures of mails are verified.
-    let dkim: DKIMKeys
     /// What providers' own tools have exported, with which they begin, too.
     var exports: [any ExportedData] = []
     /// The files from which it was put together, with the files that they name.
@@ -50,11 +48,7 @@ package struct Seed: Sendable {
         randomSeed = contents.randomSeed
         outcomes = contents.outcomes
         faults = contents.faults
-        dkim = DKIMKeys(contents.mail.dkim)
     }
-
-    /// Whether it has a key by which mails that a domain signed are verified. `domain` is in lower case.
-    package func verifiesMail(of domain: String) -> Bool { dkim.domains.contains(domain) }
 
     /// Everybody who signs something.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }

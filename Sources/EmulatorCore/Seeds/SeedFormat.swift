@@ -13,7 +13,7 @@ package struct SeedFormat: Sendable {
 
     /// In the order in which the format lists them. `rows` and `values` are what worlds hold beside what the providers declare.
     package init(
-        _ providers: [any Provider.Type], rows: [any Row.Type] = [], values: [any WorldValue.Type] = []
+        _ providers: [any Provider.Type], rows: [any Row.Type] = []
     ) {
         let sections = providers.compactMap { $0.section }
         let profiles = providers.compactMap { $0.profile }
@@ -25,7 +25,7 @@ package struct SeedFormat: Sendable {
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
-        lazyStored = Lazy { StoredTypes(providers, rows: rows, values: values) }
+        lazyStored = Lazy { StoredTypes(providers, rows: rows) }
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
@@ -77,7 +77,6 @@ struct SeedContents: Sendable {
     let randomSeed: String?
     let outcomes: [Outcome]
     let faults: [Fault]
-    let mail: MailSettings
 
     init(
         _ fields: inout Fields, sections types: [any SeedSection.Type], account: ComposedRule<Account>,
@@ -97,7 +96,6 @@ struct SeedContents: Sendable {
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
         faults = fields.sequence("faults", of: Fault.self, "What goes wrong from the start.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
-        mail = fields.object(MailSettings.name, MailSettings.self, "Mail that apps send.")
     }
 
     private static func section<Section: SeedSection>(_ type: Section.Type, _ fields: inout Fields) -> Section {

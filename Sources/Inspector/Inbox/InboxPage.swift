@@ -168,12 +168,6 @@ extension Inspector {
             let word = isForwarded ? "forwarded" : relay.refusal == nil ? "lost" : "refused"
             badges.append(.tag("span", [("class", isForwarded ? "badge good" : "badge bad")], word))
         }
-        // The signature that says most.
-        let signatures = message.authentication
-        if let result = signatures.first(where: { $0.result == "pass" && $0.isAligned }) ?? signatures.first {
-            badges.append(
-                .tag("span", [("class", "badge \(Inspector.tone(result))")], ShownText.plain("DKIM \(result.result)")))
-        }
         if !message.attachments.isEmpty {
             let count = message.attachments.count
             badges.append(.tag("span", [("class", "badge")], count == 1 ? "1 file" : "\(count) files"))

@@ -20,9 +20,10 @@ extension Inspector {
             let shown = control.shown(row, in: exchange.world)
             let isMail = row.message.kind == .mail
             let alert = refusal.map { HTML.tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line($0)) }
-            var content = [alert ?? .group([]), facts(exchange, shown.row)] + notes(exchange, shown.row)
+            var content = [alert ?? .group([]), facts(exchange, shown.row)]
+            content += shown.row.message.relay.map { [note($0)] } ?? []
             content += [actions(exchange, shown.row.message), attachments(exchange, shown.row)]
-            content += [texts(exchange, shown), signatures(shown.row.message)]
+            content += [texts(exchange, shown)]
             content.append(forwardedForm(exchange, shown.row, shown.content))
             if !shown.content.headers.isEmpty { content.append(headers(shown.content)) }
             content.append(source(shown.row))

@@ -7,25 +7,7 @@ import HTTPServer
 extension Inspector {
     // MARK: - What became of it
 
-    func notes(_ exchange: Exchange, _ row: InboxMessage) -> [HTML] {
-        var notes: [HTML] = []
-        if let relay = row.message.relay { notes.append(note(relay)) }
-        switch control.worlds.budget.mailRoutes.forwarding?.handedOn(row.id, in: exchange.world) {
-        case let handedOn? where handedOn.state == .sent:
-            notes.append(.tag("p", [("class", "note good")], "It was handed on to the server of --smtp-forward."))
-        case let handedOn?:
-            let what = handedOn.state == .queued ? "waits to be handed on" : "couldn't be handed on"
-            notes.append(
-                .tag(
-                    "p", [("class", handedOn.state == .queued ? "note warn" : "note bad")],
-                    .text("It \(what) to the server of --smtp-forward"),
-                    handedOn.error.map { .group([.text(": "), ShownText.isolated($0, limit: 1_000)]) } ?? .text(".")))
-        case nil: break
-        }
-        return notes
-    }
-
-    private func note(_ relay: SentMessage.Relay) -> HTML {
+    func note(_ relay: SentMessage.Relay) -> HTML {
         if let address = relay.forwardedTo {
             var parts: [HTML] = [
                 .text("\(relay.title) forwarded it from "), ShownText.line(relay.address), .text(" to "),
@@ -45,34 +27,6 @@ extension Inspector {
             .text("\(relay.title) took it for "), ShownText.line(relay.address), .text(", and nobody gets it."),
         ])
         return .tag("div", [("class", "note bad inbox-relay")], .tag("p", [], refusal ?? lost), reason)
-    }
-
-    // MARK: - Signatures
-
-    func signatures(_ message: SentMessage) -> HTML {
-        guard !message.authentication.isEmpty else { return .group([]) }
-        let items = message.authentication.prefix(20).map { result -> HTML in
-            var parts: [HTML] = [
-                .tag("span", [("class", "badge \(Inspector.tone(result))")], "DKIM \(result.result)"), .text(" "),
-                ShownText.line(
-                    [result.domain, result.selector.map { "selector \($0)" }, result.algorithm].compactMap { $0 }
-                        .joined(separator: ", ")),
-            ]
-            if result.result == "pass", !result.isAligned {
-                parts.append(.text(": another domain than the sender's"))
-            }
-            if let reason = result.reason { parts += [.text(": "), ShownText.isolated(reason, limit: 400)] }
-            return .element("li", attributes: [], children: parts)
-        }
-        return .group([.tag("h2", [], "Signatures"), .element("ul", attributes: [], children: items)])
-    }
-
-    static func tone(_ result: MailAuthentication) -> String {
-        switch result.result {
-        case "pass": result.isAligned ? "good" : "warn"
-        case "fail", "permerror", "policy": "bad"
-        default: "warn"
-        }
     }
 
     // MARK: - Attachments

@@ -155,7 +155,6 @@ enum OrderWords {
                 "answers \([String(reply.code), reply.status, reply.text].compactMap { $0 }.joined(separator: " "))")
         }
         if effect.isLost { words.append("takes the mail and loses it") }
-        if let bounce = effect.bounce { words.append("takes the mail and returns it (\(bounce.code) \(bounce.text))") }
         if let delay = effect.delay { words.append("\(span(delay)) late") }
         return words.joined(separator: ", ")
     }

@@ -23,12 +23,7 @@ extension MailService: MailSubmission {
         in world: World, request: String?
     ) -> SubmittedMail {
         let effect = fault.fault.effect
-        if let bounce = effect.bounce {
-            let report = DeliveryReport(
-                of: content, to: recipients, code: bounce.code, status: bounce.status, text: bounce.text)
-            returns.send(report, to: sender, in: world, after: bounce.after.duration, request: request)
-        }
-        if effect.isLost || effect.bounce != nil { return SubmittedMail([]) }
+        if effect.isLost { return SubmittedMail([]) }
         let refusal = MailRefusal(
             effect.reply?.code ?? 421, effect.reply?.status, effect.reply?.text ?? "the connection is closed",
             fault.diagnosis)

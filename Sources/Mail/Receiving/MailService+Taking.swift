@@ -45,16 +45,11 @@ extension MailService {
         let effect = fault.fault.effect
         var answer = effect.answerToMail
         var note = "not taken"
-        if effect.isLost || effect.bounce != nil {
+        let isTaken = effect.isLost
+        if isTaken {
             answer = .reply(SMTPReply(250, "2.0.0", "ok"))
-            note = effect.isLost ? "taken and lost" : "taken, to be returned"
+            note = "taken and lost"
         }
-        if let bounce = effect.bounce {
-            let report = DeliveryReport(
-                of: content, to: envelope.recipients, code: bounce.code, status: bounce.status, text: bounce.text)
-            returns.send(report, to: envelope.sender, in: world, after: bounce.after.duration, request: request)
-        }
-        let isTaken = effect.isLost || effect.bounce != nil
         return Taken(
             decision: MailDecision(answer, after: delay), note: note, diagnosis: isTaken ? nil : fault.diagnosis,
             loss: isTaken ? Note(fault.diagnosis) : nil, fault: fault.summary)
@@ -63,7 +58,6 @@ extension MailService {
     private func deliver(
         _ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String
     ) -> Taken {
-        if world.budget.mailRoutes.forwarding?.isLoop(content.raw) == true { return MailService.loop }
         guard world.hasRoom(forMail: content.raw.count) else {
             let reply = SMTPReply(452, "4.3.1", "the inboxes of all worlds hold too much: delete mail")
             return Taken(
@@ -80,14 +74,6 @@ extension MailService {
                 decision: .reply(refusal.reply), note: "in the inbox as \(shown), refused",
                 diagnosis: refusal.diagnosis, messages: ids, relayed: relayed)
         }
-        // Some have taken it, so the sender learns of the others as any server tells it that has said 250:
-        // https://www.rfc-editor.org/rfc/rfc5321#section-6.1
-        for (recipient, refusal) in delivery.refusals {
-            let report = DeliveryReport(
-                of: content, to: [recipient], code: refusal.code, status: refusal.status ?? "5.0.0",
-                text: refusal.text)
-            returns.send(report, to: envelope.sender, in: world, after: .zero, request: request)
-        }
         // A user name that happens to be a world's name leads there: the sender's log shall say so.
         let place = dispatcher.isUnnamed(world) ? "" : " in world \(world.name)"
         return Taken(
@@ -97,19 +83,9 @@ extension MailService {
     }
 }
 
-extension MailService {
-    /// Keeping it would make it go round for ever. <https://www.rfc-editor.org/rfc/rfc5321#section-6.3>
-    private static let loop = Taken(
-        decision: .reply(SMTPReply(554, "5.4.6", "routing loop: this daemon has handed the message on before")),
-        note: "not taken",
-        diagnosis: Diagnosis(
-            "the message carries the trace of this daemon, or more than \(MailTrace.limit) traces: the server of --smtp-forward "
-                + "sends mail back here"))
-}
-
 extension FaultEffect {
     /// Whether it changes nothing but the time of the answer.
     var onlyDelays: Bool {
-        !replacesAnswer && !isLost && bounce == nil
+        !replacesAnswer && !isLost
     }
 }

@@ -4,12 +4,8 @@ import SMTPServer
 /// The daemon's mail: takes messages, has providers judge those to their relays, and puts them into the inboxes of worlds.
 package final class MailService: Sendable {
     let dispatcher: Dispatcher
-    let returns: ReturnedMail
 
-    package init(_ dispatcher: Dispatcher) {
-        self.dispatcher = dispatcher
-        returns = ReturnedMail(dispatcher)
-    }
+    package init(_ dispatcher: Dispatcher) { self.dispatcher = dispatcher }
 }
 
 extension MailService: MailReceiver {
@@ -40,19 +36,16 @@ extension MailService {
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) -> Delivery {
-        let authentication = world.authenticate(content)
         var delivery = Delivery()
         var others: [String] = []
         func keep(_ recipients: [String], _ relay: SentMessage.Relay? = nil) {
             delivery.rows.append(
                 world.deliver(
                     SentMessage(
-                        received: content, from: sender, to: recipients, relay: relay, authentication: authentication,
-                        request: request)))
+                        received: content, from: sender, to: recipients, relay: relay, request: request)))
         }
         for recipient in recipients {
-            let mail = MailInTransit(
-                in: world, from: sender, to: recipient, content: content, authentication: authentication)
+            let mail = MailInTransit(in: world, from: sender, to: recipient, content: content)
             guard let (title, verdict) = dispatcher.relay(mail) else {
                 others.append(recipient)
                 continue

@@ -86,8 +86,8 @@ extension World {
     ///
     /// - Parameters:
     ///   - step: the SMTP command at which it happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
-    ///   - effects: `.delay`, `.disconnect`, or the effects that only mail has: `reply` as above, `FaultEffect(["lose":
-    ///     true])` and `FaultEffect(["bounce": ["after": "5s"]])`.
+    ///   - effects: `.delay`, `.disconnect`, or the effects that only mail has: `reply` as above, and
+    ///     `FaultEffect(["lose": true])`.
     ///   - sender: the envelope's sender; `*` stands for any characters.
     ///   - recipient: a recipient; `*` stands for any characters.
     ///   - after: the number of matching commands to let pass first.

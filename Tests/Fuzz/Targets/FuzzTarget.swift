@@ -22,7 +22,7 @@ package struct FuzzTarget: Sendable {
     /// A folder of `Tests/Fuzz/corpus` belongs to each.
     package static let all: [FuzzTarget] = [
         .json, .forms, .jws, .clientSecrets, .seeds, .orders, .addresses, .times, .keys, .headers, .idTokens, .webAuthn,
-        .mails, .dkim, .smtp, .modelContext, .http,
+        .mails, .smtp, .modelContext, .http,
     ]
 }
 

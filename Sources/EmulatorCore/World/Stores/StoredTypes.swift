@@ -13,9 +13,9 @@ package struct StoredTypes: Sendable {
     /// Names that several different types have.
     package let ambiguous: Set<String>
 
-    /// `rows` and `values` are those of the daemon itself.
+    /// `rows` are those of the daemon itself.
     init(
-        _ providers: [any Provider.Type], rows otherRows: [any Row.Type] = [], values others: [any WorldValue.Type]
+        _ providers: [any Provider.Type], rows otherRows: [any Row.Type] = []
     ) {
         var rows: [String: any Row.Type] = [:]
         var values: [String: any WorldValue.Type] = [:]
@@ -25,7 +25,7 @@ package struct StoredTypes: Sendable {
                 ambiguous.insert(type.tableName)
             }
         }
-        for type in StoredTypes.coreValues + others + providers.flatMap({ $0.values }) {
+        for type in StoredTypes.coreValues + providers.flatMap({ $0.values }) {
             if let known = values.updateValue(type, forKey: type.name), known != type { ambiguous.insert(type.name) }
         }
         self.rows = rows
