@@ -38,7 +38,8 @@ struct ModelContextCommand: ParsableCommand {
         let daemon = try supply()
         do { try daemon.prepare() } catch is Unstarted { throw ExitCode(1) }
         let server = ModelContextServer(
-            DaemonTools.identity, tools: DaemonTools(daemon).all, resources: DaemonTools.resources
+            DaemonTools.identity, tools: DaemonTools(daemon).all, resources: DaemonTools.resources,
+            prompts: DaemonTools.prompts
         ) { output.send($0) }
         server.serve(LineReader(STDIN_FILENO))
         var isExported = true

@@ -29,8 +29,9 @@ final class Assistant: Sendable {
 
     init(_ supply: DaemonSupply) {
         tools = DaemonTools(supply).all
-        server = ModelContextServer(DaemonTools.identity, tools: tools, resources: DaemonTools.resources) {
-            [received] message in received.all.withLock { $0.append(message) }
+        server = ModelContextServer(
+            DaemonTools.identity, tools: tools, resources: DaemonTools.resources, prompts: DaemonTools.prompts
+        ) { [received] message in received.all.withLock { $0.append(message) }
         }
     }
 

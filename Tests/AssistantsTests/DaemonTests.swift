@@ -78,7 +78,7 @@ struct DaemonTests {
         let stranger = try Receiver { _ in .now(Response(status: status, body: Array(body.utf8))) }
         let assistant = Assistant(url: stranger.url)
         for tool in [
-            "check_health", "list_sign_ins", "clock", "list_accounts", "list_worlds", "reset_world", "read_mail",
+            "check_health", "list_sign_ins", "clock", "list_accounts", "reset_world", "read_mail",
         ] {
             let refusal = try assistant.refusal(tool)
             if !body.hasPrefix("{") {

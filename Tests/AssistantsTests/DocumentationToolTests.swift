@@ -66,9 +66,27 @@ struct DocumentationToolTests {
                 #expect(description["description"]?.string?.isEmpty == false, "\(name) \(member)")
             }
         }
-        // Models read the list of tools and pay for each word. The schemas of answers are mostly read by clients only.
-        let forms = list.reduce(0) { $0 + ($1["outputSchema"]?.serialized().count ?? 0) }
-        #expect(JSONValue.array(list).serialized().count - forms < 33_000)
-        #expect(forms < 36_000)
+        // Models read the list of tools and pay for each word.
+        #expect(list.allSatisfy { $0["outputSchema"] == nil })
+        #expect(JSONValue.array(list).serialized().count <= 25_000)
+    }
+
+    @Test("prompts are listed, and made from what is given")
+    func prompts() throws {
+        let list = try assistant.message(assistant.send("prompts/list", [:]))["result"]?["prompts"]?.array ?? []
+        let page = try Repository.read("docs/assistants.md")
+        #expect(list.compactMap { $0["name"]?.string } == ["why_refused", "write_test"])
+        for prompt in list { #expect(page.contains("`\(prompt["name"]?.string ?? "")`")) }
+        func get(_ params: JSONValue) throws -> JSONValue {
+            try assistant.message(assistant.send("prompts/get", params))
+        }
+        let made = try get(["name": "write_test", "arguments": ["what": "the person cancels"]])
+        let message = made["result"]?["messages"]?.array?.first
+        #expect(message?["role"]?.string == "user")
+        #expect(message?["content"]?["text"]?.string?.contains("for this: the person cancels.") == true)
+        for wrong: JSONValue in [
+            ["name": "write_test"], ["name": "write_tests"], ["name": "why_refused", "arguments": ["app": "x"]],
+            ["name": "why_refused", "arguments": ["client": 7]],
+        ] { #expect(try get(wrong)["error"]?["code"]?.integer == -32602, "\(wrong)") }
     }
 }

@@ -22,9 +22,9 @@ struct WorldToolTests {
         #expect(first["accounts"]?.array?.count == 1 && first["more"]?.bool == true)
         let rest = try assistant.ask("list_accounts", ["after": first["last"] ?? ""])
         #expect(rest["accounts"]?.array?.contains { $0["id"]?.string == "max" } == true && rest["more"] == nil)
-        #expect(try assistant.ask("remove_account", ["id": "max"])["removed"]?.string == "max")
+        let removal: JSONValue = ["method": "DELETE", "path": "accounts/max"]
+        #expect(try assistant.call("call_control_api", removal).text == "done (204)")
         #expect(try assistant.refusal("list_accounts", ["id": "max"]).contains("max"))
-        #expect(try assistant.refusal("remove_account", ["id": "../reset"]).contains("../reset"))
         #expect(
             try assistant.refusal("save_account", ["id": "max", "apple": ["shareEmail": 1]]).contains(
                 "$.apple.shareEmail"))
@@ -81,12 +81,13 @@ struct WorldToolTests {
         #expect(variables?["FIREBASE_AUTH_EMULATOR_HOST"]?.string.map { url.hasSuffix($0) } == true)
         #expect(variables?["APPLE_BASE_URL"]?.string == "\(url)/appleid.apple.com")
         #expect(try assistant.ask("check_health")["url"]?.string?.hasSuffix("/~mine") == true)
-        #expect(try assistant.ask("list_worlds")["found"]?.integer == 2)
+        let list: JSONValue = ["method": "GET", "path": "worlds"]
+        #expect(try assistant.ask("call_control_api", list)["worlds"]?.array?.count == 2)
         #expect(try assistant.ask("reset_world")["world"]?.string == "mine")
         #expect(try assistant.refusal("list_accounts", ["id": "max"]) != "")
-        _ = try assistant.ask("remove_world", ["name": "mine"])
-        #expect(try assistant.ask("list_worlds")["found"]?.integer == 1)
-        #expect(try assistant.refusal("remove_world", ["name": "default"]).contains("default world"))
+        func removal(_ world: String) -> JSONValue { ["method": "DELETE", "path": .string("worlds/\(world)")] }
+        _ = try assistant.call("call_control_api", removal("mine"))
+        #expect(try assistant.refusal("call_control_api", removal("default")).contains("default world"))
         #expect(try assistant.refusal("list_accounts", ["world": "a/b"]).contains("$.world"))
     }
 }

@@ -20,6 +20,34 @@ struct DeclaredCall: Sendable {
         self.call = call
     }
 
+    /// Whether there is a call with this method and path, whose segments are not encoded.
+    static func isDeclared(_ method: String, _ segments: [String]) -> Bool {
+        Composition.calls.contains { operation in
+            let declared = path(operation).split(separator: "/")
+            return operation.method == method && declared.count == segments.count
+                && zip(declared, segments).allSatisfy { $0.hasPrefix(":") || $0 == $1 }
+        }
+    }
+
+    /// Returns a line for each call whose path contains a text. Of three calls or less, it says what they take, too.
+    static func list(containing text: String) -> String {
+        let found = Composition.calls.filter { $0.call != nil && path($0).contains(text) }
+        return found.map { operation in
+            let call = operation.call
+            let line = "\(operation.method) \(path(operation)): \(call?.about ?? "")"
+            guard found.count <= 3 else { return line }
+            let input = [("query", call?.query), ("body", call?.body?.schema)].map { name, schema in
+                schema.map { "\n\(name): \($0.jsonSchema().text)" } ?? ""
+            }
+            return line + input.joined()
+        }.joined(separator: "\n")
+    }
+
+    /// The path below the control API's root.
+    private static func path(_ operation: Operation) -> String {
+        String(operation.path.dropFirst("\(Operation.controlRoot)/".count))
+    }
+
     private static func name(_ method: String, _ path: String) -> String { "\(method) \(path)" }
 
     /// The parameters of the query, or the members of the body.

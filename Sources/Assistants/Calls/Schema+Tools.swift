@@ -40,7 +40,7 @@ extension Schema {
     var outline: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field -> Field in
-            guard case .object(let inner) = field.schema, inner.fields.count > 3 else { return field }
+            guard case .object(let inner) = field.schema, inner.fields.count > 2 else { return field }
             return field.isRequired
                 ? .required(field.name, .map(of: .any), field.about)
                 : .optional(field.name, .map(of: .any), field.about)

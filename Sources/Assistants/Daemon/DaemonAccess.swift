@@ -1,3 +1,4 @@
+import HTTPClient
 import HTTPServer
 import JSON
 import ModelContextProtocol
@@ -45,29 +46,33 @@ struct DaemonAccess: Sendable {
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject
     ) throws(ToolFailure) -> Answer {
+        let found = try fetch(method, path, query: query, body: body, about: subject)
+        let json = (try? JSONValue(parsing: found.body, limits: .answer)) ?? .null
+        guard found.status == 204 || json.object != nil else {
+            throw ToolFailure(
+                "what answers at \(supply.client(.daemon).base) answered \(found.status) without JSON: it isn't an Understudy, or the "
+                    + "request never came to one. UNDERSTUDY_URL names another address.")
+        }
+        return Answer(status: found.status, json: json)
+    }
+
+    /// Makes a call, and returns the answer's status and bytes.
+    func fetch(
+        _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
+        about subject: DaemonSupply.Subject
+    ) throws(ToolFailure) -> OutgoingRequest.Answer {
         let fields = query.compactMap { name, value in
             value.map { "\(name)=\(PercentCoding.encode(Array($0.utf8)))" }
         }
         let target = fields.isEmpty ? path : "\(path)?\(fields.joined(separator: "&"))"
-        let found: Answer
-        let isDaemon: Bool
         do throws(ConnectionProblem) {
-            let answer = try supply.ask(method, target, body: body?.serialized() ?? [], about: subject)
-            let json = (try? JSONValue(parsing: answer.body, limits: .answer)) ?? .null
-            isDaemon = answer.status == 204 || json.object != nil
-            found = Answer(status: answer.status, json: json)
+            return try supply.ask(method, target, body: body?.serialized() ?? [], about: subject)
         } catch {
             throw ToolFailure(
                 "no Understudy answers at \(error.url) (\(error.reason)). Start one with \"understudy serve\", which listens on "
                     + "\(DaemonClient.defaultURL), or have this server start one with \"understudy mcp --start\"; UNDERSTUDY_URL "
                     + "names another address.")
         }
-        guard isDaemon else {
-            throw ToolFailure(
-                "what answers at \(supply.client(.daemon).base) answered \(found.status) without JSON: it isn't an Understudy, or the "
-                    + "request never came to one. UNDERSTUDY_URL names another address.")
-        }
-        return found
     }
 
     /// Returns the list with this name in an answer.

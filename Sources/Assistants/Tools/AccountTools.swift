@@ -59,25 +59,4 @@ extension DaemonTools {
             return try daemon.answer("PATCH", path, body: body, about: .world(world), as: DaemonTools.person)
         }
     }
-
-    private struct AccountChoice: SchemaObject {
-        let id: String
-        let world: String?
-
-        init(_ fields: inout Fields) {
-            id = fields("id", .text(.nonEmpty), "The person's ID.")
-            world = WorldChoice.declare(&fields)
-        }
-    }
-
-    var removeAccount: Tool {
-        Tool(
-            "remove_account", title: "Remove a person", .changes,
-            "Removes a person; what they had signed in to ends, as when an account is deleted at the provider.",
-            arguments: AccountChoice.self, answers: .answer([.required("removed", .string, "The person's ID.")])
-        ) { choice, _ throws(ToolFailure) in
-            try daemon.call("DELETE", "accounts/\(DaemonAccess.segment(choice.id))", about: .world(choice.world))
-            return .object(JSONObject([("removed", .string(choice.id))]))
-        }
-    }
 }

@@ -8,13 +8,13 @@ package struct DaemonTools: Sendable {
 
     package init(_ supply: DaemonSupply) { daemon = DaemonAccess(supply: supply) }
 
-    /// All tools, the most useful first.
+    /// All tools, the most useful first. Models pay for each word of the list, so it doesn't describe the answers.
     package var all: [Tool] {
         [
             health, environment, signIns, request, explainValue, explainError, orderOutcome, orderFault, endpoints,
             orders, removeOrders, scenarios, playScenario, clock, nativeSignIn, mintToken, accounts, saveAccount,
-            removeAccount, mail, seed, changeSeed, worlds, removeWorld, reset, searchDocumentation, readDocumentation,
-        ]
+            mail, seed, changeSeed, reset, searchDocumentation, readDocumentation, controlCall,
+        ].map(\.withoutAnswerSchema)
     }
 
     /// The pages of the documentation.
@@ -29,6 +29,6 @@ package struct DaemonTools: Sendable {
             network. Begin with app_environment to point an app at it. When a sign-in fails, list_sign_ins with refused: true says \
             why it was refused, and explain_value what is wrong with a token. What should happen next is ordered beforehand with \
             order_outcome, order_fault and clock; remove_orders or reset_world afterwards. Tests that run at the same time each take a \
-            world of their own: any name as world. Nothing here is real: people, keys and secrets are for tests only.
+            world of their own: any name as world. What no tool does, call_control_api may. Nothing here is real: people, keys and secrets are for tests only.
             """)
 }

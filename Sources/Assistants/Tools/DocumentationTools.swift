@@ -52,7 +52,7 @@ extension DaemonTools {
         let offset: Int
 
         init(_ fields: inout Fields) {
-            page = fields("page", .text(.nonEmpty), "The page: \(Manual.names.joined(separator: ", ")).")
+            page = fields("page", .text(.nonEmpty), "The page, as search_documentation names it, such as \"orders\".")
             section = fields.optional("section", .text(.nonEmpty), "Only the section under this heading.")
             offset = fields(
                 "offset", .integer(0...1_000_000), default: 0, "How many characters to leave out, to read on.")

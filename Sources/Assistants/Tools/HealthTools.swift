@@ -28,7 +28,7 @@ extension DaemonTools {
         Tool(
             "app_environment", title: "Environment for an app", .adds,
             "The environment variables that lead an app or a test run to this daemon: each provider's address, Firebase's emulator "
-                + "host, and where mail goes. Set them when you start the app. A world that is named gets a port of its own for it.",
+                + "host, and where mail goes. A world that is named gets a port of its own for it.",
             arguments: WorldChoice.self,
             answers: .answer([
                 .required("variables", .map(of: .string), "Their names and values."),

@@ -8,8 +8,8 @@ extension DaemonTools {
         let call = DeclaredCall("POST", "outcomes")
         return Tool(
             "order_outcome", title: "Order how a sign-in ends", .adds,
-            "Decides how the next matching sign-in ends, without a page and a person: somebody approves, cancels, or there is an error "
-                + "(for example provider apple, outcome cancel). It holds for web, device and native sign-ins, once unless times "
+            "Decides how the next matching sign-in ends, without a page and a person: somebody approves, cancels, or there is an error. "
+                + "It holds for web, device and native sign-ins, once unless times "
                 + "says otherwise.",
             arguments: .withWorld(call.fields), answers: call.answer.answered
         ) { arguments, _ throws(ToolFailure) in try post("outcomes", arguments, as: call.answer) }
@@ -19,8 +19,7 @@ extension DaemonTools {
         let call = DeclaredCall("POST", "faults")
         return Tool(
             "order_fault", title: "Order that something goes wrong", .adds,
-            "Makes matching requests go wrong: a status, a delay, a closed connection, the endpoint's own error, a broken ID token, "
-                + "rotated or missing keys, a wrong state, a used code. For example match {\"host\": \"appleid.apple.com\", \"path\": "
+            "Makes matching requests go wrong. For example match {\"host\": \"appleid.apple.com\", \"path\": "
                 + "\"/auth/token\"} and effect {\"error\": \"invalid_grant\"}. list_endpoints says what fits where.",
             // The answer repeats the order in the form of the arguments.
             arguments: .withWorld(call.fields), answers: call.answer.outline.answered

@@ -28,8 +28,7 @@ extension DaemonTools {
             "list_sign_ins", title: "Sign-ins and why they were refused", .reads,
             "What apps and browsers asked the providers here, sign-in by sign-in: each request with its status and, where it was "
                 + "refused, why, in words that the real provider doesn't say. Use it first when a sign-in fails: with refused "
-                + "true, only sign-ins in which something was refused. Requests that belong to no sign-in, such as for a key set, "
-                + "stand alone.",
+                + "true, only sign-ins in which something was refused.",
             arguments: .arguments(
                 DaemonTools.criteria, DeclaredCall("GET", "requests").fields("after", "wait"), Listing.schema.fields),
             answers: schema, waits: { $0["wait"] != nil }

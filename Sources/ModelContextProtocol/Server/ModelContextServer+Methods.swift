@@ -28,12 +28,19 @@ extension ModelContextServer {
             try expectFirstPage(request)
             return cacheable(JSONObject([("resourceTemplates", [])]), in: revision)
         case "resources/read": return cacheable(try contents(request, in: revision), in: revision)
+        case "prompts/list" where !prompts.isEmpty:
+            try expectFirstPage(request)
+            return cacheable(JSONObject([("prompts", .array(prompts.map { $0.json(in: revision) }))]), in: revision)
+        case "prompts/get" where !prompts.isEmpty: return dressed(try prompt(request), in: revision)
         default: throw .unknownMethod(request.method)
         }
     }
 
     private var capabilities: JSONValue {
-        resources.isEmpty ? ["tools": [:]] : ["tools": [:], "resources": [:]]
+        var capabilities = JSONObject([("tools", [:])])
+        if !resources.isEmpty { capabilities["resources"] = [:] }
+        if !prompts.isEmpty { capabilities["prompts"] = [:] }
+        return .object(capabilities)
     }
 
     private func greeting(in revision: Revision) -> JSONObject {
@@ -56,6 +63,15 @@ extension ModelContextServer {
                 data: ["uri": .string(Place.shortened(uri, to: 200))])
         }
         return JSONObject([("contents", resource.contents)])
+    }
+
+    private func prompt(_ request: RPCRequest) throws(RPCError) -> JSONObject {
+        guard let name = request.params["name"]?.string else { throw .invalidParams("name is missing, a string") }
+        guard let prompt = prompts.first(where: { $0.name == name }) else {
+            let hint = Spelling.hint(name, among: prompts.map(\.name))
+            throw .invalidParams("no prompt \(Place.shortened(name, to: 200))\(hint)")
+        }
+        return try prompt.result(request.params["arguments"] ?? [:])
     }
 
     /// Returns the called tool, and its arguments, which aren't checked yet.

@@ -1,7 +1,7 @@
 import JSON
 import Synchronization
 
-/// A server of the Model Context Protocol, which reads lines and sends messages. Its tools and resources never change
+/// A server of the Model Context Protocol, which reads lines and sends messages. Its tools, resources and prompts never change
 /// while it runs.
 ///
 /// It speaks the stateless revision and those that begin with `initialize`, and a client may mix them, as
@@ -28,17 +28,20 @@ package final class ModelContextServer: Sendable {
     let identity: ServerIdentity
     let tools: [Tool]
     let resources: [Resource]
+    let prompts: [Prompt]
     private let send: @Sendable (JSONValue) -> Void
     private let state = Mutex(State())
     private let queue = CallQueue()
 
     /// Makes a server. `send` may be called from any thread.
     package init(
-        _ identity: ServerIdentity, tools: [Tool], resources: [Resource], send: @escaping @Sendable (JSONValue) -> Void
+        _ identity: ServerIdentity, tools: [Tool], resources: [Resource], prompts: [Prompt] = [],
+        send: @escaping @Sendable (JSONValue) -> Void
     ) {
         self.identity = identity
         self.tools = tools
         self.resources = resources
+        self.prompts = prompts
         self.send = send
     }
 

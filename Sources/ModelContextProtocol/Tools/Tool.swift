@@ -17,6 +17,7 @@ package struct Tool: Sendable {
     let about: String
     let arguments: Schema
     let answers: Schema?
+    private var announcesAnswers = true
     private let waits: @Sendable (JSONValue) -> Bool
     private let work: @Sendable (JSONValue, ToolCall) throws(ToolFailure) -> ToolAnswer
 
@@ -56,6 +57,13 @@ package struct Tool: Sendable {
             work: { json, call throws(ToolFailure) in try work(Arguments(reading: json), call) })
     }
 
+    /// The tool without the schema of its answers in `tools/list`. Answers are still checked.
+    package var withoutAnswerSchema: Tool {
+        var tool = self
+        tool.announcesAnswers = false
+        return tool
+    }
+
     /// Returns the answer to invalid arguments; `nil` if they are valid.
     func refusal(of json: JSONValue) -> ToolAnswer? {
         let issues = arguments.issues(in: LocatedJSON(json, file: "arguments"))
@@ -86,10 +94,16 @@ package struct Tool: Sendable {
         if revision.hasTitlesAndStructure { object["title"] = .string(title) }
         object["description"] = .string(about)
         object["inputSchema"] = Tool.json(arguments)
-        if revision.hasTitlesAndStructure { object["outputSchema"] = answers.map { Tool.json($0) } }
+        if revision.hasTitlesAndStructure, announcesAnswers { object["outputSchema"] = answers.map { Tool.json($0) } }
         if revision.hasAnnotations {
-            var annotations = JSONObject([("title", .string(title)), ("readOnlyHint", .bool(effect == .reads))])
-            if effect != .reads { annotations["destructiveHint"] = .bool(effect == .changes) }
+            var annotations = JSONObject()
+            if !revision.hasTitlesAndStructure { annotations["title"] = .string(title) }
+            // Hints are left out where they are the protocol's defaults.
+            switch effect {
+            case .reads: annotations["readOnlyHint"] = true
+            case .adds: annotations["destructiveHint"] = false
+            case .changes: break
+            }
             // A tool affects only the daemon.
             annotations["openWorldHint"] = false
             object["annotations"] = .object(annotations)
@@ -97,11 +111,42 @@ package struct Tool: Sendable {
         return .object(object)
     }
 
-    /// Returns a schema without heading and dialect; the default dialect is 2020-12. Models read the list of tools and
-    /// pay for each word. The root must be an object, even if it is one of several objects.
+    /// Returns a schema without heading and dialect; the default dialect is 2020-12. The root must be an object, even if it is one of several objects.
     private static func json(_ schema: Schema) -> JSONValue {
         var json = JSONObject([("type", "object")])
-        json.merge(schema.jsonSchema().object ?? JSONObject())
+        json.merge(brief(schema.jsonSchema()).object ?? JSONObject())
         return .object(json)
+    }
+
+    /// Returns a JSON Schema without what models needn't read, since they pay for each word: patterns, which calls are checked
+    /// against anyway, defaults that say nothing, and null where it means that a member is left out.
+    package static func brief(_ schema: JSONValue) -> JSONValue {
+        guard let object = schema.object else { return schema }
+        var brief = JSONObject()
+        for (name, value) in object.members {
+            switch name {
+            case "pattern", "uniqueItems": continue
+            case "default" where [.null, [:], ""].contains(value): continue
+            case "additionalProperties" where value == [:]: continue
+            case "additionalProperties", "items": brief[name] = Tool.brief(value)
+            case "properties":
+                let members = (value.object ?? JSONObject()).members
+                brief[name] = .object(JSONObject(members.map { ($0.key, Tool.brief($0.value)) }))
+            case "anyOf":
+                var forms: [JSONValue] = []
+                for form in (value.array ?? []).map({ Tool.brief($0) }) {
+                    for inner in form.object?.count == 1 ? form["anyOf"]?.array ?? [form] : [form]
+                    where !forms.contains(inner) { forms.append(inner) }
+                }
+                if object["default"] ?? .null == .null { forms.removeAll { $0 == ["type": "null"] } }
+                if forms.count == 1 {
+                    brief.merge(forms[0].object ?? JSONObject())
+                } else {
+                    brief[name] = .array(forms)
+                }
+            default: brief[name] = value
+            }
+        }
+        return .object(brief)
     }
 }

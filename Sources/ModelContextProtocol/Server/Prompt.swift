@@ -1,0 +1,68 @@
+import JSON
+
+/// A request that a person can choose, in words for a model:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>.
+package struct Prompt: Sendable {
+    package struct Argument: Sendable {
+        let name: String
+        let about: String
+        let isRequired: Bool
+
+        package init(_ name: String, _ about: String, isRequired: Bool = false) {
+            self.name = name
+            self.about = about
+            self.isRequired = isRequired
+        }
+    }
+
+    let name: String
+    let title: String
+    let about: String
+    let arguments: [Argument]
+    let text: @Sendable ([String: String]) -> String
+
+    /// Describes a prompt. `text` makes the request from the arguments that are given.
+    package init(
+        _ name: String, title: String, _ about: String, arguments: [Argument],
+        text: @escaping @Sendable ([String: String]) -> String
+    ) {
+        self.name = name
+        self.title = title
+        self.about = about
+        self.arguments = arguments
+        self.text = text
+    }
+
+    func json(in revision: Revision) -> JSONValue {
+        var object = JSONObject([("name", .string(name))])
+        if revision.hasTitlesAndStructure { object["title"] = .string(title) }
+        object["description"] = .string(about)
+        object["arguments"] = .array(
+            arguments.map { argument in
+                [
+                    "name": .string(argument.name), "description": .string(argument.about),
+                    "required": .bool(argument.isRequired),
+                ]
+            })
+        return .object(object)
+    }
+
+    /// Returns the result of `prompts/get`.
+    func result(_ given: JSONValue) throws(RPCError) -> JSONObject {
+        var values: [String: String] = [:]
+        for (name, value) in given.object?.members ?? [] {
+            guard arguments.contains(where: { $0.name == name }), let text = value.string else {
+                let known = arguments.map(\.name).joined(separator: ", ")
+                throw .invalidParams("arguments: \(self.name) takes \(known), each a string")
+            }
+            values[name] = text
+        }
+        for argument in arguments where argument.isRequired && values[argument.name] == nil {
+            throw .invalidParams("arguments: \(argument.name) is missing: \(argument.about)")
+        }
+        let content: JSONValue = ["type": "text", "text": .string(text(values))]
+        return JSONObject([
+            ("description", .string(about)), ("messages", [["role": "user", "content": content]]),
+        ])
+    }
+}
