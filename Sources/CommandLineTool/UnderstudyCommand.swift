@@ -13,7 +13,7 @@ struct UnderstudyCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, ExecCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
             ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, ModelContextCommand.self,
-            CompletionCommand.self, ManualCommand.self, WorldNameCommand.self,
+            CompletionCommand.self, WorldNameCommand.self,
         ],
         defaultSubcommand: nil)
 
