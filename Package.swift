@@ -128,7 +128,7 @@ let package = Package(
         .executableTarget(
             name: "CommandLineTool",
             dependencies: [
-                "Assistants", "Understudy", "Proxy", "EmulatorCore", "JSON", "JOSE", "Time", "Platform",
+                "Assistants", "Understudy", "Proxy", "EmulatorCore", "HTTPClient", "JSON", "JOSE", "Time", "Platform",
                 .target(name: "CNamespaces", condition: .when(platforms: [.linux])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -7,7 +7,7 @@ import JSON
 package struct DaemonClient: Sendable {
     /// The daemon's address if none is given.
     package static let defaultURL = "http://localhost:9099"
-    private static let seconds = 120
+    package static let seconds = 120
 
     private let daemon: String
     /// The address of the world, without a slash at the end.
@@ -15,15 +15,18 @@ package struct DaemonClient: Sendable {
     /// The world's name; `nil` is the daemon's default world, or the one in the address.
     package let world: String?
     private let token: String?
+    /// How long an answer may take.
+    private let seconds: Int
 
     /// Makes a client. `url` is the address of the daemon or of one of its worlds; `token` is its control token, if it
     /// has one.
-    package init(url: String, world: String? = nil, token: String?) {
+    package init(url: String, world: String? = nil, token: String?, seconds: Int = DaemonClient.seconds) {
         let place = String(url[..<(url.lastIndex { $0 != "/" }.map { url.index(after: $0) } ?? url.startIndex)])
         daemon = place
         base = place + (world.map { "/~\($0)" } ?? "")
         self.world = world
         self.token = token
+        self.seconds = seconds
     }
 
     /// Makes a call, and returns the answer's body. If a refusal gives a position in the body, the message begins with
@@ -71,7 +74,7 @@ package struct DaemonClient: Sendable {
         if let token { headers.append((name: "Authorization", value: "Bearer \(token)")) }
         return try OutgoingRequest.send(
             method, to: "\(base)\(ControlAPI.root)/\(path)", contentType: body.isEmpty ? nil : "application/json",
-            headers: headers, body: body, seconds: DaemonClient.seconds, limit: WorldSnapshot.sizeLimit + (1 << 16))
+            headers: headers, body: body, seconds: seconds, limit: WorldSnapshot.sizeLimit + (1 << 16))
     }
 
     /// Lists the names of the daemon's worlds. This call creates none.

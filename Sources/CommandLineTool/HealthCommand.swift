@@ -1,0 +1,65 @@
+import ArgumentParser
+import EmulatorCore
+import HTTPClient
+import JSON
+import Understudy
+
+/// `understudy health`: whether a daemon is ready, for health checks of containers and for scripts that wait.
+struct HealthCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health", abstract: "Say whether a daemon is ready: exit code 0, or 1 and the reason.",
+        discussion: """
+            In a container it finds the daemon that is the container's first process, at the port that this was given. Without \
+            one it asks the port in UNDERSTUDY_PORT, or 9099.
+            """)
+
+    @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or the container's own daemon)")
+    var url: String?
+
+    /// A health check of Docker's may take two seconds.
+    private static let seconds = 2
+
+    func run() throws {
+        let url = try url ?? Environment.value("URL") ?? HealthCommand.ownDaemon()
+        do throws(OutgoingRequest.Failure) {
+            let daemon = DaemonClient(url: url, token: nil, seconds: HealthCommand.seconds)
+            let answer = try daemon.ask("GET", "health")
+            if answer.status == 200 { return Terminal.print("\(url) is ready") }
+            Terminal.complain("understudy: \(url): \(HealthCommand.reason(answer))")
+        } catch {
+            Terminal.complain("understudy: \(url): \(error.description)")
+        }
+        throw ExitCode(1)
+    }
+
+    private static func reason(_ answer: OutgoingRequest.Answer) -> String {
+        if let diagnosis = answer.headers.first(where: { $0.name.lowercased() == Diagnosis.headerName.lowercased() }) {
+            return diagnosis.value
+        }
+        let answer = try? JSONValue(parsing: answer.body, limits: .answer)
+        return answer?["error"]?["message"]?.string ?? "answered \(answer?["status"]?.string ?? "no health")"
+    }
+
+    // MARK: - The container's daemon
+
+    /// Returns the address of the daemon that is the first process of this container, or of one with its environment.
+    private static func ownDaemon() throws -> String {
+        let served = servedByFirstProcess()
+        let port = try served?.options.port ?? Environment.port() ?? 9099
+        let host = served?.options.host ?? Environment.value("HOST") ?? "localhost"
+        // A daemon at all addresses is at this one, too.
+        let name = ["0.0.0.0", "::"].contains(host) ? "localhost" : host.contains(":") ? "[\(host)]" : host
+        return "http://\(name):\(port)"
+    }
+
+    /// Returns the command by which the first process serves. An init that Docker put before it is passed over.
+    private static func servedByFirstProcess() -> ServeCommand? {
+        guard let bytes = try? File.read("/proc/1/cmdline", limit: 1 << 20) else { return nil }
+        let words = bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        guard let program = words.firstIndex(where: { $0.split(separator: "/").last == "understudy" }) else {
+            return nil
+        }
+        let arguments = DaemonOptions.completed(Array(words[(program + 1)...]))
+        return (try? UnderstudyCommand.parseAsRoot(arguments)) as? ServeCommand
+    }
+}
