@@ -36,7 +36,7 @@ package struct Inspector: Sendable {
             + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
             + orderOperations + settingsOperations
             + helpOperations + assetOperations
-            + inboxOperations + tokenOperations
+            + inboxOperations + tokenOperations + tryOutOperations
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.

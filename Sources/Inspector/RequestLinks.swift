@@ -15,4 +15,9 @@ extension Inspector {
         }
         return .element("bdi", attributes: [], children: parts + [.text(String(rest))])
     }
+
+    /// A diagnosis in its parts.
+    func reasonParts(_ diagnosis: String, _ exchange: Exchange) -> HTML {
+        DiagnosisParts(line: ShownText.plain(diagnosis, limit: 2_000)).html { linked($0, exchange) }
+    }
 }

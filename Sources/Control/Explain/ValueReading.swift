@@ -132,7 +132,7 @@ package struct ValueReader: Sendable {
     }
 
     /// What a code or an opaque token is, in this world.
-    func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
+    package func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
         for provider in providers {
             if let value = provider.issued(text, in: world) { return (provider, value) }
         }

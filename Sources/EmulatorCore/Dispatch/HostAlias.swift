@@ -13,7 +13,7 @@ package struct HostAlias: Sendable, Equatable {
     }
 
     /// What of a path at `host` follows the alias's own; `nil` when it doesn't lie below it.
-    func rest(of path: String, at host: String) -> Substring? {
+    package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil

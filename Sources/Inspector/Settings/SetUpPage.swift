@@ -19,6 +19,7 @@ extension Inspector {
                     "section", [("class", "card setup-check"), ("aria-labelledby", "check-title")],
                     .tag("h2", [("id", "check-title")], "Has anything arrived?"), check,
                     .tag("p", [("class", "orders-unscripted")], .link("Check again", to: exchange.inspector("setup")))),
+                tryOut(exchange).map { .group([.tag("h2", [], "Try a sign-in"), $0]) } ?? .group([]),
                 .tag("h2", [], "What is to sign in here?"), kinds(exchange),
                 .tag("h2", [("id", "clients")], "Clients of the seed"), clients(exchange),
                 registered(exchange),

@@ -138,11 +138,12 @@ extension Inspector {
                 "p", [], .text("Nothing fits the filter. A code, a state or a nonce is found by "),
                 .link("Explain", to: exchange.inspector(Area.explain.rawValue)), .text("."))
         }
+        let links = tryOut(exchange)
         return .group([
+            .tag("p", [], links.map { _ in "No sign-ins yet. Try one:" } ?? "No sign-ins yet."), links ?? .group([]),
             .tag(
-                "p", [],
-                "Nothing has happened in this world. Each sign-in stands here as soon as its first request comes."),
-            .tag("p", [], .link("How to point an app here", to: exchange.inspector(Area.setUp.rawValue))),
+                "p", [], .link("Point your app here", to: exchange.inspector(Area.setUp.rawValue)),
+                .text(", and each sign-in shows up as it happens.")),
         ])
     }
 

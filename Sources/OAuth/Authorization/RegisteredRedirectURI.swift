@@ -102,3 +102,10 @@ package struct RegisteredRedirectURI: Sendable {
         return !isHostOnly || rest.first.map { "/?".utf8.contains($0) } ?? true
     }
 }
+
+extension [String] {
+    /// Whether a redirect URI is one of these, which are registered.
+    package func register(_ redirectURI: String) -> Bool {
+        contains { RegisteredRedirectURI($0).matches(redirectURI) }
+    }
+}

@@ -50,7 +50,7 @@ package struct RegisteredClient: SeededOAuthClient {
 package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     private let words: RegisteredClientWords
     /// In the seed's order.
-    private let all: [Client]
+    package let all: [Client]
     private let byID: [String: Client]
     /// In alphabetical order.
     private let ids: [String]

@@ -1,0 +1,266 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+// /_understudy/callback: the page to which the seed's example clients return, in the place of an app. It shows what came, and
+// redeems the code.
+
+/// What came back to the callback, and what the world knows of it.
+private struct ReturnedSignIn: Sendable {
+    let provider: (any Provider)?
+    /// What the code is.
+    let code: IssuedValue?
+    let client: String?
+    let flow: String?
+    let findings: [ExplainedPart]
+}
+
+extension Inspector {
+    private static let postMark = "understudy_method"
+    private static let postLimit = 6 << 10
+
+    var callbackOperations: [Operation] {
+        [
+            page("GET", Inspector.callbackPath) { await callback($0) },
+            // Without the checks of a page: it only leads to one.
+            Operation("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
+            form("\(Inspector.callbackPath)/redeem") { await redeem($0, $1) },
+        ]
+    }
+
+    /// A form post comes from the provider's site, and without this site's cookies. So it goes on as a link with the same fields.
+    private func posted(_ exchange: Exchange) -> Response {
+        guard exchange.request.body.count <= Inspector.postLimit else {
+            return page(
+                exchange, .signIns, title: "Too long", status: 413,
+                [.tag("p", [("class", "note bad")], "More was posted than this page shows.")]
+            ).diagnosed(Diagnosis("this page takes \(Inspector.postLimit) bytes at most"))
+        }
+        var form = Form(parsing: exchange.request.body)
+        form.fields.append(.init(name: Inspector.postMark, value: "POST"))
+        return .redirect(to: exchange.inspector("\(Inspector.callbackPath)?\(form.encoded)"), status: 303)
+    }
+
+    private func callback(_ exchange: Exchange) async -> Response {
+        let form = exchange.request.queryForm
+        let (code, state) = (form["code"] ?? "", form["state"] ?? "")
+        if let world = TrialState(state)?.world, world != exchange.world.name {
+            let base = exchange.address.base(
+                ofWorld: world, isUnnamed: world == control.worlds.unnamed, port: nil, main: nil)
+            return .redirect(to: "\(base)\(Inspector.root)/\(Inspector.callbackPath)?\(form.encoded)", status: 303)
+        }
+        let fields = form.fields.filter { $0.name != Inspector.postMark }
+        guard !fields.isEmpty else { return nothingCame(exchange) }
+        let came = await returned(exchange, fields, code: code, state: state)
+        let name = came.provider.map { ValueReader.title(of: $0) } ?? "the provider"
+        let person = came.code.flatMap { self.person($0.account, in: exchange) }
+        let title =
+            form["error"].map { "\(name.capitalizedFirst) says \(ShownText.plain($0, limit: 60))" }
+            ?? person.map { "\($0) came back from \(name)" } ?? "Back from \(name)"
+        return page(
+            exchange, .signIns, title: title,
+            [
+                .tag(
+                    "p", [],
+                    "This page stands for your app's callback, its redirect URI. An app gets these values, and its server redeems the code."
+                ),
+                facts(exchange, came, fields, isPost: form[Inspector.postMark] != nil),
+                code.isEmpty ? .group([]) : redemption(exchange, came, code: code, state: state),
+                .tag("h2", [], "What is known of it"),
+                .group(
+                    came.findings.prefix(8).map { part in
+                        .tag(
+                            "section", [("class", "card")],
+                            .tag("h3", [], ShownText.isolated(part.heading, limit: 200)),
+                            findingList(exchange, part.findings))
+                    }),
+            ])
+    }
+
+    private func nothingCame(_ exchange: Exchange) -> Response {
+        page(
+            exchange, .signIns, title: "Nothing came back", scripts: ["callback"],
+            [
+                .tag(
+                    "p", [],
+                    "This page stands for an app's callback: register its address as a redirect URI, and begin a sign-in that returns here."
+                ), tryOut(exchange) ?? .group([]),
+            ])
+    }
+
+    /// What the world knows of the values that came.
+    private func returned(
+        _ exchange: Exchange, _ fields: [Form.Field], code: String, state: String
+    ) async -> ReturnedSignIn {
+        let (world, reader) = (exchange.world, ValueReader(exchange.world, by: control))
+        let issued = code.isEmpty ? nil : reader.issued(code)
+        let address = issued?.value.redirectURI ?? exchange.inspector(Inspector.callbackPath)
+        let explained = await control.explain(
+            "\(address)?\(Form(fields: fields).encoded)", rawNonce: nil, in: world)
+        return await world.recording.search {
+            let search = RecordingSearch(world.recording.known().exchanges)
+            let begun = state.isEmpty ? nil : search.sender(of: state, as: ["state"])
+            let maker = search.maker(of: code) ?? begun
+            return ReturnedSignIn(
+                provider: issued?.provider ?? maker.flatMap { reader.provider(of: $0.exchange) }, code: issued?.value,
+                client: issued?.value.client ?? maker?.client, flow: maker?.flow, findings: explained.parts)
+        }
+    }
+
+    private func person(_ id: String, in exchange: Exchange) -> String? {
+        guard let account = exchange.world.read({ $0.account(id) }) else { return nil }
+        return account.fullName.isEmpty ? account.id : account.fullName
+    }
+
+    private func facts(
+        _ exchange: Exchange, _ came: ReturnedSignIn, _ fields: [Form.Field], isPost: Bool
+    ) -> HTML {
+        var rows: [(String, HTML)] = []
+        if let provider = came.provider { rows.append(("Provider", .text(ValueReader.title(of: provider)))) }
+        if let client = came.client { rows.append(("Client", ShownText.code(client, limit: 300))) }
+        rows.append(("Came by", .text(isPost ? "a form post (response_mode=form_post)" : "a redirect")))
+        rows += fields.prefix(20).map { ($0.name, ShownText.code($0.value, limit: 2_000)) }
+        let more = came.flow.map { flow in
+            HTML.tag("p", [], .link("See the sign-in", to: exchange.inspector("flows/\(flow)")))
+        }
+        return .tag(
+            "div", [("class", "card callback-facts")],
+            .element(
+                "dl", attributes: [(name: "class", value: "facts")],
+                children: rows.map { .group([.tag("dt", [], ShownText.isolated($0.0)), .tag("dd", [], $0.1)]) }),
+            more ?? .group([]))
+    }
+
+    private func redemption(_ exchange: Exchange, _ came: ReturnedSignIn, code: String, state: String) -> HTML {
+        guard let value = came.code, let provider = came.provider as? any OffersTrials,
+            let trial = trial(of: value, at: provider, exchange)
+        else { return .group([]) }
+        return form(
+            to: "\(Inspector.callbackPath)/redeem", exchange, [("class", "row callback-redeem")],
+            [
+                .hidden("code", code), .hidden("state", state), .tag("button", [], "Redeem it"),
+                .tag(
+                    "span", [("class", "soft small")], .text("by "),
+                    .tag("code", [], ShownText.isolated("POST \(trial.tokenPath)"))),
+            ])
+    }
+
+    // MARK: - Redeeming
+
+    private func trial(
+        of code: IssuedValue, at provider: any OffersTrials, _ exchange: Exchange
+    ) -> TrialSignIn? {
+        guard code.kind == .code, let redirectURI = code.redirectURI else { return nil }
+        return provider.trials(returningTo: redirectURI).first { $0.client == code.client }
+    }
+
+    private func redeem(_ exchange: Exchange, _ form: Form) async -> Response {
+        let (code, state) = (form["code"] ?? "", form["state"] ?? "")
+        let reader = ValueReader(exchange.world, by: control)
+        guard let (provider, value) = reader.issued(code), let offer = provider as? any OffersTrials,
+            let trial = trial(of: value, at: offer, exchange), let redirectURI = value.redirectURI
+        else {
+            return unredeemed(exchange, 404, "this world knows no such code of a client of the seed: begin again")
+        }
+        var fields: [(String, String?)] = [
+            ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
+            ("client_id", trial.client),
+        ]
+        var headers = [(name: "Accept", value: "application/json")]
+        if value.hasChallenge { fields.append(("code_verifier", TrialState(state)?.verifier)) }
+        if trial.authentication != .none {
+            let secret: String
+            do throws(ClientSecretRequest.Refusal) { secret = try self.secret(of: trial, at: provider, exchange) } catch
+            {
+                return unredeemed(exchange, 409, error.description)
+            }
+            if trial.authentication == .basic {
+                headers.append((name: "Authorization", value: basic(trial.client, secret)))
+            } else {
+                fields.append(("client_secret", secret))
+            }
+        }
+        let answer = await exchange.fetch(form: fields, exchange.address.authority, trial.tokenPath, headers: headers)
+        return await redeemed(exchange, trial, value, answer)
+    }
+
+    private func unredeemed(_ exchange: Exchange, _ status: Int, _ reason: String) -> Response {
+        page(
+            exchange, .signIns, title: "Not redeemed", status: status,
+            [.tag("p", [("class", "note bad")], ShownText.isolated("\(reason.capitalizedFirst).", limit: 1_000))]
+        ).diagnosed(Diagnosis(reason))
+    }
+
+    private func secret(
+        of trial: TrialSignIn, at provider: any Provider, _ exchange: Exchange
+    ) throws(ClientSecretRequest.Refusal) -> String {
+        let seed = exchange.world.seed
+        if let secret = seed.section(named: provider.name)?.secret(ofClient: trial.client) { return secret }
+        let wanted = ClientSecretRequest(client: trial.client, now: exchange.world.now)
+        guard let secret = try type(of: provider).clientSecret(for: wanted, seed: seed) else {
+            throw ClientSecretRequest.Refusal("the seed has no secret of the client \(Diagnosis.quote(trial.client))")
+        }
+        return secret
+    }
+
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    private func basic(_ client: String, _ secret: String) -> String {
+        let parts = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }
+        return "Basic \(Base64.encode(Array(parts.joined(separator: ":").utf8)))"
+    }
+
+    /// The page that shows the token endpoint's answer.
+    private func redeemed(
+        _ exchange: Exchange, _ trial: TrialSignIn, _ code: IssuedValue, _ answer: Response
+    ) async -> Response {
+        let members = try? JSONValue(parsing: answer.body, limits: .answer)
+        let id = answer.header("Understudy-Request")
+        var content: [HTML] = []
+        let token = members?["id_token"]?.string
+        let access = members?["access_token"]?.string
+        let isRefused = token == nil && access == nil
+        let name = person(code.account, in: exchange) ?? "Somebody"
+        if isRefused, let reason = answer.header(Diagnosis.headerName) {
+            content.append(.tag("div", [("class", "note bad")], reasonParts(reason, exchange)))
+        } else if !isRefused {
+            content.append(
+                .tag(
+                    "p", [("class", "note good")],
+                    ShownText.isolated("\(trial.title) gave its tokens to \(trial.client): \(name) is signed in.")))
+        }
+        if let token {
+            let explained = await control.explain(token, rawNonce: nil, in: exchange.world)
+            if let read = explained.token { content.append(tokenCard(exchange, read, place: nil, number: 0)) }
+        } else if let access, let path = trial.personPath {
+            let person = await exchange.fetch(
+                "GET", exchange.address.authority, path, headers: [(name: "Authorization", value: "Bearer \(access)")])
+            content += answerCard("Who it is: GET \(path)", person)
+        }
+        content += answerCard("The answer of POST \(trial.tokenPath)", answer)
+        var links = [HTML.link("All sign-ins", to: exchange.inspector())]
+        if let id { links.insert(.link("See the request", to: exchange.inspector("requests/\(id)")), at: 0) }
+        content.append(.tag("p", [("class", "row")], .group(links)))
+        if let links = tryOut(exchange) { content += [.tag("h2", [], "Try another"), links] }
+        return page(
+            exchange, .signIns,
+            title: isRefused ? "\(trial.title) refused the code" : "\(name) signed in", content)
+    }
+
+    private func answerCard(_ title: String, _ answer: Response) -> [HTML] {
+        let body =
+            control.masksSecrets
+            ? [HTML.tag("p", [("class", "soft")], "Secrets are masked: the request's page shows the rest.")]
+            : BodyView.text(String(decoding: answer.body, as: UTF8.self), type: nil, label: title)
+        return [
+            .tag(
+                "section", [("class", "card")],
+                .tag(
+                    "div", [("class", "row")], .tag("h2", [], ShownText.isolated(title)),
+                    .tag(
+                        "span", [("class", answer.status < 400 ? "badge good" : "badge bad")], "\(answer.status)")),
+                .group(body))
+        ]
+    }
+}

@@ -1,0 +1,96 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+
+// GET /_understudy/try: begins a sign-in with a client of the seed that returns to the page at /_understudy/callback.
+// Query: at is the title of the provider or issuer, client the client's ID.
+
+/// What the inspector puts into `state`: the world, because a registered redirect URI names none, and a random text.
+struct TrialState {
+    private static let mark = "try~"
+    let world: String
+    let text: String
+
+    init(for world: String) {
+        // Not the world's randomness: a look around must not change what the world's next code is.
+        var randomness = Randomness(seed: nil)
+        self.init("\(TrialState.mark)\(world)~\(Hex.encode(randomness.bytes(12)))", world)
+    }
+
+    /// Reads a `state`. Returns `nil` for one that an app has made.
+    init?(_ text: String) {
+        guard text.hasPrefix(TrialState.mark), let end = text.lastIndex(of: "~") else { return nil }
+        let name = text[..<end].dropFirst(TrialState.mark.count)
+        guard WorldName.isValid(String(name)) else { return nil }
+        self.init(text, String(name))
+    }
+
+    private init(_ text: String, _ world: String) {
+        self.text = text
+        self.world = world
+    }
+
+    /// The `code_verifier` of the sign-in, which nobody has to remember.
+    var verifier: String { Hex.encode(Digest.sha256("verifier of \(text)")) }
+    var challenge: String { Base64URL.encode(Digest.sha256(verifier)) }
+}
+
+extension Inspector {
+    static let callbackPath = "callback"
+
+    var tryOutOperations: [Operation] {
+        [page("GET", "try") { begin($0) }] + callbackOperations
+    }
+
+    /// The redirect URI of sign-ins that are tried: the daemon's own, in no world, as a seed can register it.
+    private func trialCallback(_ exchange: Exchange) -> String {
+        let address = exchange.address
+        return
+            "\(address.scheme)://\(address.daemonName)\(address.portSuffix)\(Inspector.root)/\(Inspector.callbackPath)"
+    }
+
+    /// The sign-ins that can be tried, one at most for each provider and issuer.
+    private func trials(_ exchange: Exchange) -> [TrialSignIn] {
+        let callback = trialCallback(exchange)
+        var titles: Set<String> = []
+        return providers.compactMap { $0 as? any OffersTrials }.flatMap { $0.trials(returningTo: callback) }
+            .filter { titles.insert($0.title).inserted }
+    }
+
+    /// Links that begin a sign-in; `nil` where no client of the seed returns here.
+    func tryOut(_ exchange: Exchange) -> HTML? {
+        let trials = trials(exchange).prefix(12)
+        guard !trials.isEmpty else { return nil }
+        let links = trials.map { trial -> HTML in
+            let query = Form(fields: [
+                .init(name: "at", value: trial.title), .init(name: "client", value: trial.client),
+            ])
+            return .tag(
+                "a", [("class", "button quiet"), ("href", exchange.inspector("try?\(query.encoded)"))],
+                .text("Sign in with "), ShownText.isolated(trial.title))
+        }
+        return .element(
+            "p", attributes: [(name: "class", value: "row try-out")], children: Array(links))
+    }
+
+    private func begin(_ exchange: Exchange) -> Response {
+        let wanted = exchange.request.queryForm
+        guard let trial = trials(exchange).first(where: { $0.title == wanted["at"] && $0.client == wanted["client"] })
+        else {
+            let reason = "no client of the seed has registered \(trialCallback(exchange)) at this provider"
+            return page(
+                exchange, .signIns, title: "Nothing to try", status: 404,
+                [.tag("p", [("class", "note bad")], ShownText.isolated("\(reason.capitalizedFirst).", limit: 1_000))]
+            ).diagnosed(Diagnosis(reason))
+        }
+        let state = TrialState(for: exchange.world.name)
+        var fields = trial.authorization.fields
+        fields += [("client_id", trial.client), ("redirect_uri", trialCallback(exchange)), ("state", state.text)]
+        if trial.needsPKCE {
+            fields += [("code_challenge", state.challenge), ("code_challenge_method", "S256")]
+        }
+        let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+        return .redirect(to: "\(exchange.address.ownBase)\(trial.authorization.path)?\(query)", status: 303)
+    }
+}
