@@ -7,7 +7,7 @@ RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends libjansson-dev libmicrohttpd-dev libsqlite3-dev libssl-dev make openssl \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY Package.swift Makefile ./
+COPY Package.swift Makefile README.md ./
 COPY Plugins Plugins
 COPY Sources Sources
 COPY docs docs

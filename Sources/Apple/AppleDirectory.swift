@@ -27,6 +27,8 @@ struct AppleDirectory: Sendable {
         let team: String
         /// The primary App ID: clients that share it share consent.
         let group: String
+        /// What the seed has as a service's `primaryApp`.
+        let primaryApp: String?
         let returnURLs: [String]
         /// Those of the return URLs that a request may use; Apple accepts no request with the others, though they are registered.
         let usableReturnURLs: Set<String>
@@ -51,7 +53,8 @@ struct AppleDirectory: Sendable {
                 sources: RegisteredSources(team.relay), place: "$.apple.teams[\(place)]")
             for app in team.apps {
                 clients[app.bundleID] = Client(
-                    id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID, returnURLs: [],
+                    id: app.bundleID, kind: .app, team: team.id, group: app.primaryApp ?? app.bundleID,
+                    primaryApp: nil, returnURLs: [],
                     usableReturnURLs: [], anyPortReturnURLs: [],
                     allowsInsecureReturnURLs: false, interaction: app.interaction,
                     transfer: app.transfer)
@@ -67,7 +70,8 @@ struct AppleDirectory: Sendable {
                 let primary = team.apps.first { $0.bundleID == service.primaryApp }
                 clients[service.id] = Client(
                     id: service.id, kind: .service, team: team.id, group: primary?.primaryApp ?? service.primaryApp,
-                    returnURLs: service.returnURLs, usableReturnURLs: Set(usable).subtracting(anyPort.map(\.text)),
+                    primaryApp: service.primaryApp, returnURLs: service.returnURLs,
+                    usableReturnURLs: Set(usable).subtracting(anyPort.map(\.text)),
                     anyPortReturnURLs: anyPort,
                     allowsInsecureReturnURLs: service.allowInsecureReturnURLs,
                     interaction: service.interaction, transfer: clients[service.primaryApp]?.transfer)

@@ -68,8 +68,7 @@ struct AppleError: Error, Sendable {
                 .tag("h1", [], "This sign-in can't go on"),
                 .tag("p", [("class", "error")], .tag("code", [], code.rawValue)),
                 .tag("p", [], description ?? "No description comes with this error."),
-                .tag("h2", [], "Why"),
-                .tag("p", [], diagnosis.line),
+                Page.why(diagnosis),
             ]
         ).diagnosed(diagnosis)
     }

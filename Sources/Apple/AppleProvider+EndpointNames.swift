@@ -20,7 +20,7 @@ extension AppleProvider {
 
     package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? {
         switch exchange.host {
-        case AppleProvider.scriptHost: Step(.page, "Sign in with Apple JS")
+        case AppleProvider.scriptHost: Step(.page, "load Sign in with Apple JS")
         // Only the script asks for it, for a pop-up.
         case AppleProvider.host
         where operation?.path == "/auth/authorize"

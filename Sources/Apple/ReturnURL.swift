@@ -1,5 +1,6 @@
-import OAuth
 import EmulatorCore
+import JSON
+import OAuth
 
 /// What Apple asks of a return URL: https, a domain name, no fragment, and byte for byte one of those that are
 /// registered. <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>
@@ -21,8 +22,20 @@ enum ReturnURL {
         return isInsecure && !allowsInsecure ? .insecure : nil
     }
 
-    /// Why `uri` can't be used by `client`.
+    /// Why `uri` can't be used by `client`, and what would let it be.
     static func diagnosis(of uri: String, for client: AppleDirectory.Client) -> Diagnosis {
+        let reason = reason(against: uri, for: client)
+        let fault = fault(of: uri, allowsInsecure: false)
+        guard fault == nil || fault == .insecure, let primaryApp = client.primaryApp else { return reason }
+        var service = JSONObject([
+            ("id", .string(client.id)), ("primaryApp", .string(primaryApp)), ("returnURLs", [.string(uri)]),
+        ])
+        if fault == .insecure { service["allowInsecureReturnURLs"] = true }
+        return reason.mended(
+            byMerging: ["apple": ["teams": [["id": .string(client.team), "services": [.object(service)]]]]])
+    }
+
+    private static func reason(against uri: String, for client: AppleDirectory.Client) -> Diagnosis {
         guard !uri.isEmpty else {
             return Diagnosis("redirect_uri is missing: send one of the service's registered return URLs")
         }

@@ -11,7 +11,8 @@ struct UnderstudyCommand: ParsableCommand {
             + "command line wins.",
         version: Version.current,
         subcommands: [
-            ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self, HostsCommand.self,
+            ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self,
+            HostsCommand.self,
             ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, ModelContextCommand.self,
             CompletionCommand.self, WorldNameCommand.self,
         ],

@@ -4,9 +4,9 @@ import EmulatorCore
 extension FacebookProvider {
     package func step(of exchange: RecordedExchange, at operation: Operation?) -> Step? {
         switch (exchange.host, exchange.path) {
-        case (FacebookProvider.scriptHost, _): return Step(.page, "Facebook's SDK for JavaScript")
-        case (_, FacebookProvider.statusPath): return Step(.userInfo, "a page asks who is signed in")
-        case (_, FacebookProvider.logoutPath): return Step(.logout, "a page signs out")
+        case (FacebookProvider.scriptHost, _): return Step(.page, "load Facebook's SDK for JavaScript")
+        case (_, FacebookProvider.statusPath): return Step(.userInfo, "ask who is signed in")
+        case (_, FacebookProvider.logoutPath): return Step(.logout, "sign out")
         default: break
         }
         if exchange.request.method == "GET",
@@ -18,15 +18,15 @@ extension FacebookProvider {
         let path = exchange.path
         if path.hasSuffix("/oauth/access_token") {
             switch exchange.notes.request["granttype"] {
-            case nil, "authorization_code": return Step(.redemption, "code redeemed")
-            case "fb_exchange_token": return Step(.tokenExchange, "token made long-lived")
+            case nil, "authorization_code": return Step(.redemption, "redeem code")
+            case "fb_exchange_token": return Step(.tokenExchange, "make token long-lived")
             default: return nil
             }
         }
         if path.hasSuffix("/debug_token") || path.hasSuffix("/access_token_info") {
-            return Step(.introspection, "token inspected")
+            return Step(.introspection, "inspect token")
         }
-        if path.hasSuffix("/me"), exchange.request.method == "GET" { return Step(.userInfo, "who is it?") }
-        return exchange.request.method == "DELETE" ? Step(.revocation, "permissions removed") : nil
+        if path.hasSuffix("/me"), exchange.request.method == "GET" { return Step(.userInfo, "ask who it is") }
+        return exchange.request.method == "DELETE" ? Step(.revocation, "remove permissions") : nil
     }
 }

@@ -74,7 +74,11 @@ private struct DialogRequest: Sendable {
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
                     expected: RegisteredRedirectURI.alternatives(app.redirectURIs),
-                    "register it in redirectURIs of \"\(id)\""))
+                    "register it in redirectURIs of \"\(id)\""
+                ).mended(
+                    byMerging: [
+                        "facebook": ["apps": [["appID": .string(id), "redirectURIs": [.string(withoutQuery)]]]]
+                    ]))
         }
         page = nil
         self.redirectURI = redirectURI

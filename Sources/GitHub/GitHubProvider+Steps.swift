@@ -6,14 +6,14 @@ extension GitHubProvider {
         switch (exchange.request.method, exchange.path) {
         // Without grant_type, which GitHub doesn't ask for.
         case ("POST", "/login/oauth/access_token") where exchange.notes.request["granttype"] == nil:
-            Step(.redemption, "code redeemed")
-        case ("POST", "/login/device/code"): Step(.deviceCode, "device code requested")
-        case ("GET", "/login/device"): Step(.page, "page for the device's code")
-        case ("POST", "/login/device"): Step(.decision, "device's code entered")
-        case ("POST", "/login/device/confirmation"): Step(.decision, "person's answer")
-        case ("POST", "/session"): Step(.decision, "person signs in")
-        case ("GET", "/user"): Step(.userInfo, "who is it?")
-        case ("GET", "/user/emails"): Step(.userInfo, "e-mail addresses")
+            Step(.redemption, "redeem code")
+        case ("POST", "/login/device/code"): Step(.deviceCode, "ask for a device code")
+        case ("GET", "/login/device"): Step(.page, "open the device page")
+        case ("POST", "/login/device"): Step(.decision, "enter the device's code")
+        case ("POST", "/login/device/confirmation"): Step(.decision, "answer the page")
+        case ("POST", "/session"): Step(.decision, "sign in on the page")
+        case ("GET", "/user"): Step(.userInfo, "ask who it is")
+        case ("GET", "/user/emails"): Step(.userInfo, "ask for e-mail addresses")
         default: nil
         }
     }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 import OAuth
 
 // What Google says of an authorization request's redirect_uri. The words are those of public reports; those without a source are
@@ -157,12 +158,17 @@ extension GoogleClient {
             expected = nil
             advice = "a client of type device signs in by POST /device/code"
         }
+        var diagnosis = Diagnosis(
+            received: "redirect_uri \(Diagnosis.quote(uri))", expected: expected, advice)
+        if type == .web, uri.hasPrefix("http") {
+            diagnosis = diagnosis.mended(
+                byMerging: ["google": ["clients": [["clientID": .string(id), "redirectURIs": [.string(uri)]]]]])
+        }
         // https://github.com/googleapis/google-api-php-client/issues/2559
         return GoogleError(
             "redirect_uri_mismatch",
             "You can't sign in to this app because it doesn't comply with Google's OAuth 2.0 policy. If you're the app developer, "
-                + "register the redirect URI in the Google Cloud Console.",
-            Diagnosis(received: "redirect_uri \(Diagnosis.quote(uri))", expected: expected, advice))
+                + "register the redirect URI in the Google Cloud Console.", diagnosis)
     }
 }
 

@@ -91,7 +91,7 @@ extension Inspector {
                 "For tests only: nobody's real account is used, and nothing here is secret."),
             .tag(
                 "a", [("class", "world"), ("href", exchange.inspector(Area.worlds.rawValue))],
-                .text("World "), .tag("bdi", [], exchange.world.name)))
+                .text("World: "), .tag("bdi", [], exchange.world.name), .tag("span", [("aria-hidden", "true")], " ▾")))
     }
 
     private func menu(_ exchange: Exchange, _ current: Area?) -> HTML {

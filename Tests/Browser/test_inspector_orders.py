@@ -157,7 +157,7 @@ class OrdersTests(InspectorTestCase):
         driver = self.browser()
         driver.get(self.page("orders/tokens?provider=apple"))
         driver.find_element(By.NAME, "nonce").send_keys("n")
-        self.button(driver, "Make it").click()
+        self.button(driver, "Mint it").click()
         token = wait(driver, lambda d: d.find_element(By.ID, "made-token")).text
         self.assertEqual(len(token.split(".")), 3)
         self.check_accessible(driver)
@@ -182,7 +182,7 @@ class OrdersTests(InspectorTestCase):
         driver = self.browser(scripts=False)
         driver.get(self.page("worlds"))
         driver.find_element(CSS, "input[name=name][type=text]").send_keys("lesson-1")
-        self.button(driver, "Make it").click()
+        self.button(driver, "Create").click()
         self.says(driver, "lesson-1 is at")
         driver.find_element(By.LINK_TEXT, "lesson-1").click()
         wait(driver, lambda d: "/~lesson-1/_understudy/" in d.current_url)

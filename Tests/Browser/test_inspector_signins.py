@@ -66,14 +66,14 @@ class SignIns(InspectorTestCase):
         self.assertLess(sorted(delays)[2], 300, delays)
         self.assertIn(f"app-{len(delays) - 1}", self.rows(driver)[0].text)
         status = driver.find_elements(By.CSS_SELECTOR, "[role=status]")
-        wait(driver, lambda d: any("GitHub: Web sign-in, refused:" in s.get_attribute("textContent") for s in status))
+        wait(driver, lambda d: any("GitHub web sign-in, refused:" in s.get_attribute("textContent") for s in status))
 
     def test_a_row_changes_in_its_place(self):
         driver = self.browser()
         driver.get(self.page())
         self.connected(driver)
         code = self.authorize()
-        wait(driver, lambda d: "Under way" in self.rows(d)[0].text if self.rows(d) else False)
+        wait(driver, lambda d: "Unfinished" in self.rows(d)[0].text if self.rows(d) else False)
         driver.find_element(By.CSS_SELECTOR, "#flows a").send_keys("")
         self.redeem(code)
         wait(driver, lambda d: "Signed in" in self.rows(d)[0].text)
@@ -195,7 +195,7 @@ class SignIns(InspectorTestCase):
         driver.get(self.page())
         driver.find_element(By.CSS_SELECTOR, "form[action$='flows/empty'] button").click()
         wait(driver, lambda d: not self.rows(d), "the recording is empty")
-        self.assertIn("How to point an app here", driver.find_element(By.TAG_NAME, "main").text)
+        self.assertIn("Point your app here", driver.find_element(By.TAG_NAME, "main").text)
 
     # One sign-in
 
@@ -224,7 +224,7 @@ class SignIns(InspectorTestCase):
             label = driver.switch_to.active_element.get_attribute("aria-label")
             if label:
                 seen.add(label)
-        self.assertTrue(any(label.startswith("Backend to GitHub: code redeemed") for label in seen), seen)
+        self.assertTrue(any(label.startswith("Backend to GitHub: redeem code") for label in seen), seen)
 
     # How it looks
 

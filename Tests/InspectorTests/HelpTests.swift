@@ -56,6 +56,21 @@ import Testing
         #expect(Inspector.address(of: "../README.md", in: "") == nil)
     }
 
+    @Test("the first page has README's groups, and finds what is searched for") func search() throws {
+        let fixture = try InspectorFixture()
+        let page = try fixture.page("help").text
+        for group in ["Start", "Your stack", "Do", "Reference"] { #expect(page.contains("<h2>\(group)</h2>")) }
+        for name in Documents.all.keys {
+            #expect(
+                page.contains("/_understudy/help/\(name)\"") || page.contains("/_understudy/help/\(name)#"), "\(name)")
+        }
+        let found = try fixture.page("help?q=nonce+hand").text
+        #expect(found.contains("/_understudy/help/ios#the-nonce-by-hand"))
+        #expect(!found.contains("<h2>Start</h2>"))
+        let nothing = try fixture.page("help?q=zzzyyyxxx+%3Cb%3E").text
+        #expect(nothing.contains("No page has all of these words.") && !nothing.contains("<b>"))
+    }
+
     @Test(
         "a refusal's row is found",
         arguments: [

@@ -21,7 +21,7 @@ struct InboxTests {
 
     @Test("an empty inbox says what will come") func empty() throws {
         let page = try fixture.page("inbox")
-        #expect(page.status == 200 && page.text.contains("Nothing was sent in this world yet."))
+        #expect(page.status == 200 && page.text.contains("No messages yet."))
         #expect(!page.text.contains("Delete all"))
         #expect(page.text.contains("/_understudy/v1/mail?after=m0"))
     }
@@ -96,7 +96,7 @@ struct InboxTests {
         let again = try fixture.submit("inbox/m1/delete", [:], from: "inbox")
         #expect(again.status == 404 && again.text.contains("role=\"alert\""))
         #expect(try fixture.submit("inbox/delete", [:], from: "inbox").status == 303)
-        #expect(try fixture.page("inbox").text.contains("Nothing was sent"))
+        #expect(try fixture.page("inbox").text.contains("No messages yet"))
     }
 
     @Test("what a relay did, and why") func relay() throws {
@@ -138,6 +138,6 @@ struct InboxTests {
     @Test("each world has its own inbox") func worlds() throws {
         let fixture = try InspectorFixture(isAlone: true)
         try mail("ada@example.org")
-        #expect(try fixture.page("inbox", world: "other").text.contains("Nothing was sent"))
+        #expect(try fixture.page("inbox", world: "other").text.contains("No messages yet"))
     }
 }

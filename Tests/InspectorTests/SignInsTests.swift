@@ -30,7 +30,7 @@ import Understudy
     @Test("an empty world says how to get the first sign-in") func empty() throws {
         let page = try fixture.page()
         #expect(page.text.contains("/_understudy/setup\""))
-        #expect(page.text.contains("Nothing has happened in this world."))
+        #expect(page.text.contains("No sign-ins yet. Try one:"))
         #expect(SignInsTests.rows(page).isEmpty)
     }
 
@@ -45,7 +45,7 @@ import Understudy
         _ = try Site.signIn(at: provider, fixture.client)
         let rows = try rows()
         try #require(rows.count == 1)
-        for part in ["\(title): Web sign-in", "Signed in", "Ada Lovelace", client, "2 exchanges"] {
+        for part in ["\(title) web sign-in", "Signed in", "Ada Lovelace", client] {
             #expect(rows[0].contains(part), "\(part) in \(rows[0])")
         }
         #expect(try fixture.page().text.contains("/_understudy/people/ada\""))
@@ -54,7 +54,7 @@ import Understudy
     @Test("a native sign-in", arguments: Site.natives) func native(site: Site) throws {
         #expect(try site.call(fixture.client, "").status == 200)
         let row = try #require(try rows().first)
-        for part in ["Native sign-in", "Signed in", "Ada Lovelace", "1 exchange"] { #expect(row.contains(part)) }
+        for part in ["native sign-in", "Signed in", "Ada Lovelace"] { #expect(row.contains(part)) }
     }
 
     @Test("a device that waits, and one that was approved") func device() throws {
@@ -69,8 +69,8 @@ import Understudy
             )
         }
         try poll()
-        #expect(try newest().contains("GitHub: Device sign-in"))
-        #expect(try newest().contains("Under way"))
+        #expect(try newest().contains("GitHub device sign-in"))
+        #expect(try newest().contains("Unfinished"))
         #expect(try newest().contains("The person hasn't decided yet"))
         try Site.order(["provider": "github", "outcome": "approve", "account": "grace"], at: fixture.client)
         _ = try fixture.client.post("/_understudy/v1/clock", json: ["advance": "1m"])
@@ -95,11 +95,11 @@ import Understudy
     @Test("a code that was given out and not redeemed says so") func unredeemed() throws {
         _ = try Site.authorizations[1].call(fixture.client, "")
         let row = try #require(try rows().first)
-        #expect(row.contains("Under way") && row.contains("nobody has redeemed it"))
+        #expect(row.contains("Unfinished") && row.contains("nobody has redeemed it"))
         #expect(try rows("unfinished=1").count == 1)
         _ = try Site.authorizations[2].call(fixture.client, "")
         _ = try fixture.client.get("/accounts.google.com/o/oauth2/v2/auth?client_id=nobody")
-        #expect(try rows("unfinished=1").allSatisfy { $0.contains("Under way") })
+        #expect(try rows("unfinished=1").allSatisfy { $0.contains("Unfinished") })
     }
 
     @Test("refused, cancelled, made to fail: each with all that is to be said") func failures() throws {

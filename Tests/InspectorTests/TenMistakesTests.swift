@@ -21,7 +21,7 @@ import Understudy
             case .lostCookie: ["nobody has redeemed it", "SameSite=None; Secure"]
             case .missingScope: ["with no scopes", "ask for the scope", "email is null"]
             case .unverifiedAddress: ["isn&#39;t verified", "only the person"]
-            case .wrongAudience: ["received aud &quot;com.example.app.watch&quot;", "another app"]
+            case .wrongAudience: ["another app", "com.example.app<mark>.watch</mark>"]
             case .clockSkew: ["in the future", "behind the machine&#39;s"]
             }
         }

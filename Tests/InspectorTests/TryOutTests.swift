@@ -74,7 +74,8 @@ import Testing
         let page = try signIn(title, provider)
         #expect(page.status == 200)
         #expect(page.text.contains("Ada Lovelace came back from"))
-        for text in ["<dt><bdi>Client</bdi></dt>", client, "code", "state", provider == "apple" ? "form post" : "a redirect"] {
+        let way = provider == "apple" ? "form post" : "a redirect"
+        for text in ["<dt><bdi>Client</bdi></dt>", client, "code", "state", way] {
             #expect(page.text.contains(text), "\(text)")
         }
         if provider == "apple" { #expect(page.text.contains("<bdi>user</bdi>")) }

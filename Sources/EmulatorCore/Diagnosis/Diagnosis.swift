@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 
 /// Why something was refused: what was received, what was expected, and what to do about it. It is sent in the header
 /// `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
@@ -8,6 +9,15 @@ package struct Diagnosis: Sendable, Equatable {
     package let received: String?
     package let expected: String?
     package let advice: String
+    /// What the world's seed lacks, as a seed that can be merged into it; `nil` where that wouldn't help.
+    package private(set) var missingSeed: JSONValue?
+
+    /// The same diagnosis with what the world's seed lacks.
+    package func mended(byMerging seed: JSONValue) -> Diagnosis {
+        var diagnosis = self
+        diagnosis.missingSeed = seed
+        return diagnosis
+    }
 
     package init(received: String? = nil, expected: String? = nil, _ advice: String) {
         self.received = received

@@ -52,6 +52,11 @@ extension Dispatcher {
         var response = response
         response.headers.append((name: Dispatcher.requestHeader, value: id))
         if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
+        if response.header(Diagnosis.headerName) != nil,
+            response.header("Content-Type")?.hasPrefix("text/html") ?? false
+        {
+            response.body = Page.linked(response.body, base: address.ownBase, id: id)
+        }
         let diagnosis = response.header(Diagnosis.headerName) ?? response.header(Note.headerName)
         if diagnosis != nil || logger.logLevel <= .debug {
             // Only the path is logged: queries and bodies hold codes and secrets.

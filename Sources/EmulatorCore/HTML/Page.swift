@@ -32,6 +32,38 @@ package enum Page {
             headers: [(name: "Cache-Control", value: "no-store")], body: page.document)
     }
 
+    // MARK: - Refusals
+
+    /// What stands in a page for the inspector's address and the request's ID, which only the dispatcher knows.
+    private static let (inspectorMark, requestMark) = ("understudy-inspector:", "understudy-request")
+
+    /// Why the page refuses something, with a link to the request in the inspector, and one to register what the seed lacks.
+    package static func why(_ diagnosis: Diagnosis) -> HTML {
+        var links = [HTML.tag("a", [("href", "\(inspectorMark)requests/\(requestMark)")], "See this request")]
+        if let seed = diagnosis.missingSeed {
+            let query = PercentCoding.encode(Array(seed.indented().utf8))
+            links += [
+                .text(" · "),
+                .tag("a", [("href", "\(inspectorMark)worlds/seed?merge=\(query)")], "Register it in this world"),
+            ]
+        }
+        return .group([
+            .tag("h2", [], "Why"), DiagnosisParts(line: diagnosis.line).html(),
+            .tag("p", [("class", "why-links")], .group(links)),
+        ])
+    }
+
+    /// The same body with the addresses that `why` leaves open. `base` is the daemon's own address in the request's world.
+    static func linked(_ body: [UInt8], base: String, id: String) -> [UInt8] {
+        guard body.firstRange(of: Array(inspectorMark.utf8)) != nil else { return body }
+        let text = String(decoding: body, as: UTF8.self)
+        return Array(
+            text.replacing(
+                "\"\(inspectorMark)requests/\(requestMark)\"", with: "\"\(base)/_understudy/requests/\(id)\""
+            )
+            .replacing("\"\(inspectorMark)worlds/", with: "\"\(base)/_understudy/worlds/").utf8)
+    }
+
     private static let styleSheet: StaticString = """
         :root{--ink:#1b1f27;--soft:#5a6372;--paper:#f4f5f8;--card:#fff;--line:#d4d8e0;--act:#2f4bb3;--on-act:#fff;\
         --warn:#7a4b00;--warn-paper:#fff1d6;--bad:#a3202c}\
@@ -69,6 +101,9 @@ package enum Page {
         .actions{display:flex;flex-direction:column;margin-top:1.25rem}\
         :focus-visible{outline:3px solid var(--link,var(--act));outline-offset:2px}\
         .error{color:var(--bad);font-weight:600}\
+        .diagnosis{margin:.5rem 0;text-align:left}.diagnosis dt{color:var(--soft);font-size:.875rem;margin-top:.5rem}.diagnosis dd{margin:0}\
+        .why-links a{color:var(--link,var(--act))}\
+        mark{background:var(--warn-paper);color:inherit;font-weight:700;border-bottom:2px solid var(--bad)}\
         table{border-collapse:collapse;width:100%;font-size:.9375rem}td,th{text-align:left;vertical-align:top;\
         padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}\
         @media (min-width:34.01rem){td:first-child code{white-space:nowrap}}\

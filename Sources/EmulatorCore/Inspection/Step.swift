@@ -35,7 +35,7 @@ package struct Step: Sendable {
     }
 
     package let kind: Kind
-    /// A few words: "code redeemed".
+    /// A few words: "redeem code".
     package let label: String
 
     package init(_ kind: Kind, _ label: String) {
@@ -43,7 +43,7 @@ package struct Step: Sendable {
         self.label = label
     }
 
-    private static let authorization = "authorization request"
+    private static let authorization = "ask to sign in"
 
     /// Whether an authorization is called as those are that a client's server sends a browser to.
     package var isOrdinary: Bool { label == Step.authorization }
@@ -58,11 +58,11 @@ extension Step {
         } else if let step = Step(grantOf: exchange) {
             self = step
         } else if traits?.publishes != nil {
-            self = Step(.keySet, "key set")
+            self = Step(.keySet, "get keys")
         } else if traits?.authorizes ?? false {
             self = Step(authorizing: exchange, traits)
         } else if operation?.isControl ?? false {
-            self = Step(.native, "native sign-in")
+            self = Step(.native, "sign in natively")
         } else {
             self = Step(path: exchange, answersJSON: traits?.answersJSON ?? true)
         }
@@ -72,32 +72,32 @@ extension Step {
     private init?(grantOf exchange: RecordedExchange) {
         guard let grant = exchange.notes.request["granttype"] else { return nil }
         switch grant {
-        case "authorization_code": self = Step(.redemption, "code redeemed")
-        case "refresh_token": self = Step(.refresh, "token refreshed")
-        case "client_credentials": self = Step(.clientCredentials, "client's own token")
-        case "urn:ietf:params:oauth:grant-type:device_code": self = Step(.devicePoll, "device asks for its token")
-        case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "token exchanged")
-        default: self = Step(.other, "token requested")
+        case "authorization_code": self = Step(.redemption, "redeem code")
+        case "refresh_token": self = Step(.refresh, "refresh token")
+        case "client_credentials": self = Step(.clientCredentials, "ask for the client's own token")
+        case "urn:ietf:params:oauth:grant-type:device_code": self = Step(.devicePoll, "ask for the device's token")
+        case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "exchange token")
+        default: self = Step(.other, "ask for a token")
         }
     }
 
     private init(authorizing exchange: RecordedExchange, _ traits: OperationTraits?) {
         // A page's form carries the request of the page; an authorization request names its client.
         let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
-        self = isDecision ? Step(.decision, "person's answer") : Step(.authorization, Step.authorization)
+        self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
     }
 
     /// By words of the path, the first that fits.
     private static let words: [(word: String, step: Step)] = [
-        ("openid-configuration", Step(.discovery, "discovery")),
-        ("oauth-authorization-server", Step(.discovery, "discovery")),
-        ("jwks", Step(.keySet, "key set")),
-        ("userinfo", Step(.userInfo, "who is it?")),
-        ("tokeninfo", Step(.introspection, "token inspected")),
-        ("introspect", Step(.introspection, "token inspected")),
-        ("revoke", Step(.revocation, "token revoked")),
-        ("device_authorization", Step(.deviceCode, "device code requested")),
-        ("logout", Step(.logout, "sign-out")),
+        ("openid-configuration", Step(.discovery, "discover")),
+        ("oauth-authorization-server", Step(.discovery, "discover")),
+        ("jwks", Step(.keySet, "get keys")),
+        ("userinfo", Step(.userInfo, "ask who it is")),
+        ("tokeninfo", Step(.introspection, "inspect token")),
+        ("introspect", Step(.introspection, "inspect token")),
+        ("revoke", Step(.revocation, "revoke token")),
+        ("device_authorization", Step(.deviceCode, "ask for a device code")),
+        ("logout", Step(.logout, "sign out")),
     ]
 
     private init(path exchange: RecordedExchange, answersJSON: Bool) {
@@ -107,9 +107,9 @@ extension Step {
         if let known {
             self = known
         } else if !answersJSON {
-            self = Step(.page, exchange.request.method == "POST" ? "page's form" : "page")
+            self = Step(.page, exchange.request.method == "POST" ? "send the page's form" : "open page")
         } else {
-            self = Step(.api, "API call")
+            self = Step(.api, "call the API")
         }
     }
 }

@@ -156,7 +156,7 @@ extension FirebaseProvider {
             title: error.code, status: error.status, look: .firebase,
             [
                 .tag("h1", [], "This link doesn't work"), .tag("p", [("class", "error")], error.message),
-                .tag("h2", [], "Why"), .tag("p", [], error.diagnosis.line),
+                Page.why(error.diagnosis),
             ]
         ).diagnosed(error.diagnosis)
     }

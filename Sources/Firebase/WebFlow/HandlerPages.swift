@@ -26,7 +26,7 @@ extension FirebaseProvider {
     ) -> Response {
         Page.response(
             title: title, status: status, look: .firebase,
-            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)] + answer
+            [.tag("h1", [], title), Page.why(diagnosis)] + answer
         ).diagnosed(diagnosis)
     }
 

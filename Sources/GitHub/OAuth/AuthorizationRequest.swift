@@ -1,6 +1,7 @@
-import HTTPServer
-import OAuth
 import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
 
 /// A request to `/login/oauth/authorize`, checked.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
@@ -91,7 +92,15 @@ struct AuthorizationRequest: Sendable {
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
             expected: known.isEmpty ? nil : "one that matches " + known.joined(separator: " or "),
-            "register it as a callback URL of \"\(app.clientID)\", or send another")
+            "register it as a callback URL of \"\(app.clientID)\", or send another"
+        ).mended(
+            byMerging: [
+                "github": [
+                    app.isGitHubApp ? "githubApps" : "oauthApps": [
+                        ["clientID": .string(app.clientID), "callbackURLs": [.string(uri)]]
+                    ]
+                ]
+            ])
     }
 
     /// GitHub says that both parameters are required once one is there and that only S256 is supported; what it answers

@@ -41,7 +41,7 @@ enum Pages {
     static func problem(_ exchange: Exchange, _ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
         page(
             title, status: status,
-            [.tag("h1", [], title), .tag("h2", [], "Why"), .tag("p", [], diagnosis.line)]
+            [.tag("h1", [], title), Page.why(diagnosis)]
         ).diagnosed(diagnosis)
     }
 
@@ -61,7 +61,7 @@ enum Pages {
                     "p", [],
                     "\(app.name) may be configured wrongly, or something tries to send you to a place you don't expect."
                 ),
-                .tag("h2", [], "Why"), .tag("p", [], diagnosis.line),
+                Page.why(diagnosis),
             ]
         ).diagnosed(diagnosis)
     }

@@ -69,7 +69,7 @@ function showFlow(html) {
   const region = single.querySelector(".flow-scroll");
   if (region) region.scrollLeft = scroll;
   if (focused) [...single.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();
-  const badge = single.querySelector(".facts .badge");
+  const badge = single.querySelector(".flow-facts .badge");
   if (badge) say(`${badge.textContent}: ${single.querySelector(".note")?.textContent || ""}`);
 }
 
@@ -186,3 +186,60 @@ function follow(link) {
 
 const older = document.getElementById("older");
 if (older && list.dataset.events) follow(older);
+
+// MARK: how long ago
+
+const spans = [[60, "s"], [60, "min"], [24, "h"], [Infinity, "d"]];
+function ago(milliseconds) {
+  let value = Math.max(0, Math.round(milliseconds / 1000));
+  if (value < 5) return "just now";
+  for (const [size, unit] of spans) {
+    if (value < size) return `${value} ${unit} ago`;
+    value = Math.floor(value / size);
+  }
+}
+function count() {
+  for (const time of list?.querySelectorAll("time[data-at]") ?? []) {
+    const text = ago(Date.now() - Number(time.dataset.at));
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+if (list) {
+  new MutationObserver(count).observe(list, { childList: true });
+  setInterval(count, 5000);
+  count();
+}
+
+// MARK: the filter, as it is typed
+
+const filter = document.querySelector(".flow-filter");
+let typing;
+async function sift() {
+  const query = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value));
+  const address = `${filter.action}?${query}`;
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.getElementById("flows");
+  history.replaceState(null, "", address);
+  close();
+  list.replaceChildren(...fresh.children);
+  list.dataset.events = fresh.dataset.events;
+  after = Number(fresh.dataset.after);
+  const none = document.getElementById("no-flows");
+  none.replaceChildren(...page.getElementById("no-flows").childNodes);
+  none.hidden = list.childElementCount > 0;
+  document.querySelector(".flow-more")?.remove();
+  const more = page.querySelector(".flow-more");
+  if (more) {
+    list.after(more);
+    follow(more.querySelector("a"));
+  }
+  connect();
+}
+if (list?.dataset.events) {
+  filter?.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(sift, 250);
+  });
+}

@@ -75,16 +75,14 @@ extension Inspector {
         if let diagnosis = document.diagnosis {
             let help = help(for: recorded).map { help in
                 HTML.tag(
-                    "p", [], .text("In the documentation: "), .link(help.title, to: exchange.inspector(help.path)))
+                    "p", [], .link("How to mend it: \(help.title)", to: exchange.inspector(help.path)))
             }
             notes.append(
                 .tag(
                     "div", [("class", "note \(recorded.fault == nil ? "bad" : "warn")"), ("id", "diagnosis")],
                     .tag(
-                        "p", [],
-                        .tag("strong", [], recorded.fault == nil ? "Why it was refused: " : "What was ordered: "),
-                        linked(diagnosis, exchange)),
-                    help ?? .group([])))
+                        "p", [], .tag("strong", [], recorded.fault == nil ? "Why it was refused" : "What was ordered")),
+                    reasonParts(diagnosis, exchange), help ?? .group([])))
         } else if let fault = recorded.fault {
             notes.append(
                 .tag(

@@ -41,7 +41,7 @@ extension Inspector {
                 ], value),
             .tag(
                 "p", [("id", "value-about"), ("class", "soft small")],
-                "What it is, is told from its form. A callback may be the whole URL, or the body of the form that was posted."
+                "Paste anything: the type is detected. A callback may be the whole URL, or the body of the form that was posted."
             ),
             .tag(
                 "label", [("for", "raw-nonce")], .text("Raw nonce "),

@@ -58,7 +58,7 @@ extension Document {
     }
 
     /// Code, links and emphasis.
-    private static func inline(_ text: String, _ link: (String) -> String?) -> [HTML] {
+    static func inline(_ text: String, _ link: (String) -> String?) -> [HTML] {
         var output: [HTML] = []
         var plain = ""
         var rest = text[...]

@@ -8,13 +8,18 @@ import JSON
 /// The pages of the documentation, by their paths below `docs` without `.md`, such as `errors/apple`.
 package enum Documents {
     package static let all: [String: Lazy<Document>] = Dictionary(
-        uniqueKeysWithValues: EmbeddedDocuments.all.map { file in
+        uniqueKeysWithValues: EmbeddedDocuments.all.filter { $0.path.hasPrefix("docs/") }.map { file in
             (name(of: file.path), Lazy { Document(parsing: "\(file.text)") })
         })
 
+    /// README.md, whose last section has the pages in groups.
+    package static let readme = Lazy {
+        Document(parsing: EmbeddedDocuments.all.first { $0.path == "README.md" }.map { "\($0.text)" } ?? "")
+    }
+
     /// A page as it was written, in Markdown; `nil` when there is none of the name.
     package static func text(_ name: String) -> String? {
-        EmbeddedDocuments.all.first { self.name(of: $0.path) == name }.map { "\($0.text)" }
+        EmbeddedDocuments.all.first { $0.path == "docs/\(name).md" }.map { "\($0.text)" }
     }
 
     private static func name(of path: String) -> String {
@@ -33,11 +38,68 @@ extension Inspector {
         ]
     }
 
+    /// The pages in README's groups, or the sections that hold what is searched for.
     private func helpIndex(_ exchange: Exchange) -> Response {
-        let links = Documents.all.sorted { $0.key < $1.key }.map { name, document -> HTML in
-            .tag("li", [], .link(document.value.title, to: exchange.inspector("help/\(name)")))
+        let wanted = exchange.request.queryForm["q"] ?? ""
+        let search = HTML.tag(
+            "form",
+            [
+                ("method", "get"), ("action", exchange.inspector("help")), ("role", "search"),
+                ("class", "row help-search"),
+            ],
+            .tag(
+                "label", [], .tag("span", [("class", "spoken")], "Search the documentation"),
+                .tag(
+                    "input",
+                    [
+                        ("type", "search"), ("name", "q"), ("value", wanted), ("maxlength", "100"),
+                        ("placeholder", "nonce, invalid_grant, Playwright, …"),
+                    ])), .tag("button", [("class", "quiet")], "Search"))
+        let found = wanted.allSatisfy(\.isWhitespace) ? helpGroups(exchange) : helpResults(exchange, wanted)
+        return page(exchange, .help, title: "Help", [search] + found)
+    }
+
+    private func helpGroups(_ exchange: Exchange) -> [HTML] {
+        let blocks = Documents.readme.value.blocks.drop { $0 != .heading(level: 2, "Where to go on") }
+        let cards = blocks.compactMap { block -> HTML? in
+            guard case .paragraph(let text) = block, text.hasPrefix("**"), let end = text.firstRange(of: ":** ") else {
+                return nil
+            }
+            let items = text[end.upperBound...].split(separator: " · ").map { item -> HTML in
+                .element(
+                    "li", attributes: [],
+                    children: Document.inline(String(item)) { link in
+                        Inspector.address(of: link, in: "..").map { exchange.inspector($0) }
+                    })
+                // Files that the daemon hasn't are left out.
+            }.filter { $0.fragment.contains("href") }
+            return .tag(
+                "section", [("class", "card")], .tag("h2", [], String(text[..<end.lowerBound].dropFirst(2))),
+                .element("ul", attributes: [], children: items))
         }
-        return page(exchange, .help, title: "Help", [.element("ul", attributes: [], children: links)])
+        return [.element("div", attributes: [(name: "class", value: "cards help-groups")], children: cards)]
+    }
+
+    private func helpResults(_ exchange: Exchange, _ wanted: String) -> [HTML] {
+        let found = Documents.search(wanted).prefix(20)
+        guard !found.isEmpty else {
+            return [
+                .tag("p", [("class", "empty")], "No page has all of these words.")
+            ] + helpGroups(exchange)
+        }
+        let items = found.map { section -> HTML in
+            let anchor = section.heading.map { "#\(Document.anchor($0))" } ?? ""
+            let plain = { (text: String) in
+                text.replacing("`", with: "").replacing("**", with: "").replacing("\n", with: " ")
+            }
+            return .tag(
+                "li", [],
+                .link(
+                    plain([section.title, section.heading].compactMap { $0 }.joined(separator: ": ")),
+                    to: exchange.inspector("help/\(section.page)\(anchor)")),
+                .tag("p", [("class", "soft small")], ShownText.isolated(plain(section.excerpt), limit: 300)))
+        }
+        return [.element("ol", attributes: [(name: "class", value: "card help-results")], children: Array(items))]
     }
 
     private func help(_ exchange: Exchange, _ name: String) -> Response {
@@ -65,8 +127,10 @@ extension Inspector {
     /// Where a link of a page in the folder `folder` leads here; `nil` for files of the repository that the daemon hasn't.
     static func address(of link: String, in folder: String) -> String? {
         if link.hasPrefix("https://") || link.hasPrefix("http://") || link.hasPrefix("#") { return link }
-        var parts = folder.isEmpty ? [] : folder.split(separator: "/").map(String.init)
-        parts.insert("docs", at: 0)
+        var parts = ["docs"]
+        for part in folder.split(separator: "/") {
+            if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
+        }
         let target = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         for part in target[0].split(separator: "/") where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }

@@ -87,7 +87,7 @@ extension Inspector {
             attributes.append(("data-events", events))
         }
         guard !found.messages.isEmpty else { return .tag("div", attributes, empty(exchange, found)) }
-        let names = ["Sent", "From", "To", "Message", "State"].map { HTML.tag("th", [("scope", "col")], $0) }
+        let names = ["Message", "From", "To", "Sent", "State"].map { HTML.tag("th", [("scope", "col")], $0) }
         let rows = found.messages.map { row(exchange, control.summary($0)) }
         let table = HTML.tag(
             "table", [("class", "stack inbox-list")],
@@ -99,8 +99,8 @@ extension Inspector {
     private func empty(_ exchange: Exchange, _ found: InboxQuery.Found) -> HTML {
         guard found.all == 0 else { return .tag("p", [("class", "empty")], "No message is like this.") }
         let nothing =
-            "Nothing was sent in this world yet. What a provider mails or texts to people lands here instead: the link that "
-            + "verifies an address, a password's reset, a code for signing in. So does all mail that the app sends by SMTP."
+            "No messages yet. E-mails and texts that a provider or your app sends appear here: a link that verifies an address, "
+            + "a password reset, a code for signing in."
         return .tag("div", [("class", "empty")], .tag("p", [], nothing), howToSend(exchange))
     }
 
@@ -142,15 +142,15 @@ extension Inspector {
         let kind = message.kind == .mail ? "mail" : "text"
         return .tag(
             "tr", [],
-            .tag("td", [("data-label", "Sent"), ("class", "inbox-time")], ShownText.time(row.time)),
-            .tag("td", [("data-label", "From")], ShownText.isolated(message.from.address, limit: 80)),
-            .tag("td", [("data-label", "To")], recipients(message)),
             .tag(
-                "td", [("data-label", "Message")],
-                .tag("span", [("class", "badge")], kind), .text(" "),
+                "td", [("class", "inbox-subject")],
                 .tag(
                     "a", [("href", exchange.inspector("inbox/\(row.id)"))],
-                    ShownText.isolated(title.isEmpty ? "(without a subject)" : title, limit: 160))),
+                    ShownText.isolated(title.isEmpty ? "(without a subject)" : title, limit: 160)), .text(" "),
+                .tag("span", [("class", "badge")], kind)),
+            .tag("td", [("data-label", "From")], ShownText.isolated(message.from.address, limit: 80)),
+            .tag("td", [("data-label", "To")], recipients(message)),
+            .tag("td", [("data-label", "Sent"), ("class", "inbox-time")], ShownText.time(row.time)),
             state(message))
     }
 

@@ -30,10 +30,18 @@ extension Inspector {
             if isMail { content.append(replyForm(exchange, row, text: replying)) }
             content.append(.tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))))
             let answer = page(
-                exchange, .inbox, title: isMail ? "Mail \(row.id)" : "Text message \(row.id)", status: status,
+                exchange, .inbox, title: Inspector.heading(shown.row), status: status,
                 lead: lead(exchange, row), content)
             return refusal.map { answer.diagnosed(Diagnosis($0)) } ?? answer
         }
+    }
+
+    /// The subject; of a text message, whom it is to.
+    private static func heading(_ row: InboxMessage) -> String {
+        let message = row.message
+        guard message.kind == .mail else { return ShownText.plain("Text message to \(message.to.address)") }
+        let subject = ShownText.plain(message.subject ?? "")
+        return subject.allSatisfy(\.isWhitespace) ? "Mail without a subject" : subject
     }
 
     private func lead(_ exchange: Exchange, _ row: InboxMessage) -> [HTML] {
@@ -68,7 +76,6 @@ extension Inspector {
             facts.append(("Cc", ShownText.line(message.cc.prefix(10).map(\.display).joined(separator: ", "))))
         }
         if let replyTo = message.replyTo { facts.append(("Reply to", ShownText.line(replyTo.display))) }
-        if let subject = message.subject { facts.append(("Subject", ShownText.line(subject))) }
         facts.append(("Sent", ShownText.time(row.time)))
         if let request = message.request {
             let label = message.received == nil && message.fields == nil ? "Sent for" : "Came by"

@@ -120,8 +120,8 @@ extension Inspector {
                         OrderField.line(
                             "Probability", "probability", form, hint: "0 to 1", fallback: "1",
                             [("inputmode", "decimal")]),
-                        OrderField.line("Late by", "delay", form, hint: "such as 2s; at once if empty"),
-                        OrderField.choice("For ever, whatever Times says", "forever", form),
+                        OrderField.line("Delay", "delay", form, hint: "such as 2s; at once if empty"),
+                        OrderField.choice("Every time", "forever", form),
                     ]),
                 .tag(
                     "details", form["field1"].map { $0.isEmpty ? [] : [("open", nil)] } ?? [],

@@ -31,7 +31,7 @@ struct FaultOrder {
             case .code: "The code that it gives out has been used already"
             case .keys: "It signs with a new key from now on"
             case .keySet: "The key set is empty or old"
-            case .status: "It answers something else"
+            case .status: "Another status or body"
             case .malformedJSON: "The JSON breaks off in the middle"
             case .disconnect: "The connection is closed"
             case .delay: "It answers, but later"

@@ -27,7 +27,7 @@ extension Inspector {
             exchange, "Orders",
             [
                 ("orders", "Waiting"), ("orders/sign-in", "Next sign-in"), ("orders/fault", "Something goes wrong"),
-                ("orders/scenarios", "Scenarios"), ("orders/tokens", "A token by hand"),
+                ("orders/scenarios", "Scenarios"), ("orders/tokens", "Mint a token"),
             ], current: current)
     }
 }

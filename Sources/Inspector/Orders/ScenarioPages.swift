@@ -57,7 +57,7 @@ extension Inspector {
         let answer = page(
             exchange, .orders, title: scenario.title, status: status, scripts: ["orders"], lead: [badge(state)],
             [
-                orderTabs(exchange, ""), notice(exchange), refusalNote(refusal),
+                orderTabs(exchange, "orders/scenarios"), notice(exchange), refusalNote(refusal),
                 .tag(
                     "section", [("class", "card")], .tag("h2", [], "What happens"), prose(scenario.happens),
                     .tag("h2", [], "What a correct client does"), prose(scenario.advice)),
@@ -179,7 +179,7 @@ extension Inspector {
                 fields.isEmpty
                     ? .group([])
                     : .tag(
-                        "details", isOpen ? [("open", nil)] : [], .tag("summary", [], "With which values"),
+                        "details", isOpen ? [("open", nil)] : [], .tag("summary", [], "Parameters"),
                         .element("div", attributes: [(name: "class", value: "fields")], children: fields)),
                 .tag(
                     "p", [],

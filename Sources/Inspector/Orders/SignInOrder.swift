@@ -99,7 +99,7 @@ extension Inspector {
                     "How often",
                     [
                         OrderField.line("Times", "times", form, fallback: "1", [("inputmode", "numeric")]),
-                        OrderField.choice("For ever, whatever Times says", "forever", form),
+                        OrderField.choice("Every time", "forever", form),
                     ]),
                 .tag(
                     "p", [("class", "row")], OrderField.button("Order it"),

@@ -34,7 +34,7 @@ extension Inspector {
             content.append(tokenForm(exchange, form, provider))
             content.append(sentCall(exchange, "POST", "tokens", tokenBody(exchange, form, provider)))
         }
-        let answer = page(exchange, .orders, title: "A token by hand", status: status, scripts: ["orders"], content)
+        let answer = page(exchange, .orders, title: "Mint a token", status: status, scripts: ["orders"], content)
         return refused(answer, refusal)
     }
 
@@ -87,7 +87,7 @@ extension Inspector {
                         OrderField.line("Scopes", "scopes", form, hint: "the usual ones if empty"),
                     ]), OrderField.group("What is wrong with it", tokenFields(form)),
                 .tag(
-                    "p", [("class", "row")], OrderField.button("Make it"),
+                    "p", [("class", "row")], OrderField.button("Mint it"),
                     OrderField.button(
                         "Show the call", "quiet orders-unscripted", [("name", "preview"), ("value", "1")])),
             ])

@@ -80,10 +80,10 @@ extension Inspector {
 
     private static let steps = [
         (span: "1m", label: "+1 minute", about: ""),
-        (span: "11m", label: "+11 minutes", about: "authorization codes are over"),
+        (span: "11m", label: "+11 minutes", about: "authorization codes expire"),
         (span: "1h", label: "+1 hour", about: ""), (span: "1d", label: "+1 day", about: ""),
         (span: "30d", label: "+30 days", about: ""),
-        (span: "190d", label: "+190 days", about: "client secrets are over"),
+        (span: "190d", label: "+190 days", about: "client secrets expire"),
     ]
 
     private func moves(_ exchange: Exchange) -> HTML {

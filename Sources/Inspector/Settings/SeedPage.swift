@@ -52,7 +52,9 @@ extension Inspector {
     }
 
     private func editor(_ exchange: Exchange, _ form: Form?, whole: String?) -> HTML {
-        let fallback = Form(fields: [Form.Field(name: "seed", value: whole ?? "")])
+        // A link of a provider's page brings what the seed lacks.
+        let missing = exchange.request.queryForm["merge"] ?? ""
+        let fallback = Form(fields: [Form.Field(name: "seed", value: whole ?? missing)])
         let values = form ?? fallback
         return .tag(
             "section", [("class", "card")], .tag("h2", [], "Change it"),

@@ -80,7 +80,7 @@ extension Inspector {
 
     private func table(_ exchange: Exchange, _ worlds: [Listed]) -> HTML {
         guard !worlds.isEmpty else { return .tag("p", [("class", "empty")], "No world has such a name.") }
-        let heads = ["World", "Address", "Requests", "Refused", "Last used", "Do"].map { name -> HTML in
+        let heads = ["World", "Address", "Requests", "Refused", "Last used", "Actions"].map { name -> HTML in
             .tag("th", [("scope", "col")], name)
         }
         return .tag(
@@ -137,7 +137,7 @@ extension Inspector {
 
     private func newWorld(_ exchange: Exchange, _ form: Form) -> HTML {
         .tag(
-            "section", [("class", "card")], .tag("h2", [], "Make one"),
+            "section", [("class", "card")], .tag("h2", [], "New world"),
             self.form(
                 to: "worlds", exchange, [],
                 [
@@ -149,7 +149,7 @@ extension Inspector {
                         OrderField.line(
                             "A port of its own", "listen", form, hint: "none if empty, 0 takes a free one",
                             [("inputmode", "numeric")])),
-                    .tag("p", [], OrderField.button("Make it")),
+                    .tag("p", [], OrderField.button("Create")),
                 ]))
     }
 

@@ -88,6 +88,16 @@ struct Flow: Sendable {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
+    /// What it was, as one of the usual kinds: "web sign-in"; `nil` for what has a name of its own.
+    private var kind: String? {
+        guard
+            !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }
+            )
+        else { return nil }
+        let kinds = Set(steps.map(\.step.kind))
+        return Flow.titles.first { !kinds.isDisjoint(with: $0.kinds) }?.title
+    }
+
     /// "Web sign-in"
     var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
@@ -95,22 +105,23 @@ struct Flow: Sendable {
         if let own = steps.first(where: { $0.step.kind == .authorization && !$0.step.isOrdinary }) {
             return own.step.label.capitalizedFirst
         }
-        let kinds = Set(steps.map(\.step.kind))
-        if let title = Flow.titles.first(where: { !kinds.isDisjoint(with: $0.kinds) })?.title { return title }
+        if let kind { return kind.capitalizedFirst }
         return (steps.first?.step.label ?? "request").capitalizedFirst
     }
 
     private static let titles: [(kinds: Set<Step.Kind>, title: String)] = [
-        ([.native], "Native sign-in"), ([.deviceCode, .devicePoll], "Device sign-in"),
-        ([.authorization, .decision, .pushedRequest], "Web sign-in"), ([.redemption], "Code redeemed"),
-        ([.tokenExchange], "Token exchange"), ([.clientCredentials], "Client's own token"),
-        ([.refresh], "Token refresh"), ([.logout], "Sign-out"), ([.revocation], "Revocation"),
+        ([.native], "native sign-in"), ([.deviceCode, .devicePoll], "device sign-in"),
+        ([.authorization, .decision, .pushedRequest], "web sign-in"), ([.redemption], "code redemption"),
+        ([.tokenExchange], "token exchange"), ([.clientCredentials], "client's own token"),
+        ([.refresh], "token refresh"), ([.logout], "sign-out"), ([.revocation], "revocation"),
     ]
 
-    /// What it was and at whom: "Apple: Web sign-in".
+    /// What it was and at whom: "Apple web sign-in".
     var name: String {
         let title = ShownText.plain(title, limit: 100)
-        return providers.isEmpty ? title : "\(providers.map(\.title).joined(separator: ", ")): \(title)"
+        guard !providers.isEmpty else { return title }
+        let names = providers.map(\.title).joined(separator: ", ")
+        return kind.map { "\(names) \($0)" } ?? "\(names): \(title)"
     }
 
     /// The providers that took part, services first.
@@ -184,7 +195,7 @@ extension Flow.Ending {
         case .refused: "Refused"
         case .cancelled: "Cancelled"
         case .faulted: "Fault"
-        case .underWay: "Under way"
+        case .underWay: "Unfinished"
         case .answered: "Answered"
         case .signedOut: "Signed out"
         }

@@ -36,10 +36,13 @@ extension Inspector {
                     ("aria-pressed", "true"),
                 ], "Live")
             return page(
-                exchange, .signIns, title: reader.flow(exchanges).name, scripts: ["signins"],
+                exchange, .signIns, title: Inspector.title(reader.flow(exchanges)), scripts: ["signins"],
                 lead: from == nil ? [live] : [], [content])
         }
     }
+
+    /// "Apple web sign-in, refused"
+    private static func title(_ flow: Flow) -> String { "\(flow.name), \(flow.ending.title.lowercased())" }
 
     /// The part of the page that changes while the sign-in goes on.
     func flowContent(
@@ -56,8 +59,7 @@ extension Inspector {
         let advice = reader.advice(shown.map(\.known), exchange.world)
         let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
         return .group([
-            summary(exchange, flow, reader), outcome(exchange, flow, reader),
-            self.advice(exchange, advice),
+            outcome(exchange, flow, reader), self.advice(exchange, advice), summary(exchange, flow, reader),
             .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
             diagram(exchange, conversation, reader, .wide(parties: conversation.parties.count)),
             diagram(exchange, conversation, reader, .narrow),
@@ -79,28 +81,21 @@ extension Inspector {
             ], diagram.html)
     }
 
+    /// The facts in one line.
     private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
-        func fact(_ name: String, _ value: HTML) -> HTML { .group([.tag("dt", [], name), .tag("dd", [], value)]) }
         var took = ShownText.duration(flow.duration)
         if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
-        var facts = [
-            fact("Flow", .tag("code", [], flow.id)),
-            fact("Ended", .tag("span", [("class", flow.ending.style)], flow.ending.title)),
-        ]
-        if let person = reader.person(of: flow) { facts.append(fact("Person", FlowRow.name(person, exchange))) }
-        if let client = flow.client { facts.append(fact("Client", .tag("code", [], ShownText.isolated(client)))) }
-        if let time = flow.steps.first?.exchange.time { facts.append(fact("Began", ShownText.time(time))) }
-        facts.append(fact("Took", .text(took)))
+        var facts = [HTML.tag("span", [("class", flow.ending.style)], flow.ending.title)]
+        if let person = reader.person(of: flow) { facts.append(FlowRow.name(person, exchange)) }
+        if let client = flow.client { facts.append(.tag("code", [], ShownText.isolated(client))) }
+        if let time = flow.steps.first?.exchange.time { facts.append(ShownText.time(time)) }
+        facts.append(.text(took))
+        let count = flow.steps.count
+        facts.append(.group([.text(count == 1 ? "1 exchange, " : "\(count) exchanges, "), .tag("code", [], flow.id)]))
         let archive = exchange.inspector("flows/har?flow=\(flow.id)")
-        facts.append(
-            fact(
-                "Exchanges",
-                .group([
-                    .text("\(flow.steps.count), "),
-                    .tag("a", [("href", archive), ("download", "\(flow.id).har")], "save as HAR"),
-                ])))
-        return .tag(
-            "div", [("class", "card")], .element("dl", attributes: [(name: "class", value: "facts")], children: facts))
+        facts.append(.tag("a", [("href", archive), ("download", "\(flow.id).har")], "Save as HAR"))
+        return .element(
+            "ul", attributes: [(name: "class", value: "flow-facts")], children: facts.map { .tag("li", [], $0) })
     }
 
     private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
@@ -110,15 +105,17 @@ extension Inspector {
             return .tag("p", [("class", "note")], hint)
         }
         let style = flow.ending == .refused ? "note bad" : "note warn"
-        let who = "\(failure.receiver.title), \(failure.step.label): "
+        let who = "\(failure.receiver.title), \(failure.step.label)"
         let help = help(for: failure.exchange).map { help -> HTML in
-            .tag("p", [], .tag("a", [("href", exchange.inspector(help.path))], "This refusal in the documentation"))
+            .tag("a", [("href", exchange.inspector(help.path))], "How to mend it")
         }
         return .tag(
             "div", [("class", style)],
+            .tag("p", [], .tag("strong", [], ShownText.isolated(who))),
+            reasonParts(FlowRow.reason(failure, reader), exchange),
             .tag(
-                "p", [], .tag("strong", [], ShownText.isolated(who)),
-                linked(FlowRow.reason(failure, reader), exchange)), help ?? .group([]))
+                "p", [("class", "row")], help ?? .group([]),
+                .link("See the request", to: exchange.inspector("requests/\(failure.exchange.id)"))))
     }
 
     /// What is to be said beside the refusal.

@@ -40,7 +40,7 @@ struct FlowReader: Sendable {
             let isMessage = provider == nil && known.exchange.parent != nil && !isScenario
             let step =
                 isMessage
-                ? Step(.message, "message to the client")
+                ? Step(.message, "tell the client")
                 : provider?.step(of: known.exchange, at: operation) ?? Step(known.exchange, at: operation)
             return FlowStep(
                 known: known, step: step, sender: sender,

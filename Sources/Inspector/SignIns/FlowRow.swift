@@ -15,26 +15,23 @@ struct FlowRow {
                 ("class", "flow"), ("id", "flow-\(flow.id)"), ("data-order", String(flow.order)),
                 ("data-spoken", spoken),
             ],
-            .tag("p", [("class", "flow-end")], .tag("span", [("class", flow.ending.style)], flow.ending.title)),
-            .tag("div", [("class", "flow-what")], heading, who(person), reason), measures)
+            .tag(
+                "p", [("class", "flow-what")], .tag("span", [("class", flow.ending.style)], flow.ending.title), heading,
+                who(person), when),
+            reason)
     }
 
     private var heading: HTML {
-        .tag("h2", [], .tag("a", [("href", exchange.inspector("flows/\(flow.id)"))], ShownText.isolated(flow.name)))
+        .tag(
+            "a", [("class", "flow-name"), ("href", exchange.inspector("flows/\(flow.id)"))],
+            ShownText.isolated(flow.name))
     }
 
     private func who(_ person: FlowReader.Person?) -> HTML {
-        var facts: [HTML] = []
-        if let person {
-            facts.append(.tag("span", [], .tag("span", [("class", "soft")], "person "), name(person)))
-        }
-        if let client = flow.client {
-            facts.append(
-                .tag(
-                    "span", [], .tag("span", [("class", "soft")], "client "),
-                    .tag("code", [], ShownText.isolated(client))))
-        }
-        return facts.isEmpty ? .group([]) : .tag("p", [("class", "flow-who")], .group(facts))
+        .group([
+            person.map { name($0) } ?? .group([]),
+            flow.client.map { .tag("code", [("class", "soft")], ShownText.isolated($0)) } ?? .group([]),
+        ])
     }
 
     private func name(_ person: FlowReader.Person) -> HTML { FlowRow.name(person, exchange) }
@@ -75,14 +72,16 @@ struct FlowRow {
         return "answered \(failure.exchange.response.status)"
     }
 
-    private var measures: HTML {
-        let count = flow.steps.count
-        var facts: [HTML] = [.tag("span", [], count == 1 ? "1 exchange" : "\(count) exchanges")]
-        if let time = flow.steps.first?.exchange.time { facts.insert(ShownText.time(time), at: 0) }
-        var took = ShownText.duration(flow.duration)
-        if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
-        facts.append(.tag("span", [], took))
-        return .tag("p", [("class", "flow-when soft")], .group(facts))
+    /// The world's time; scripts write how long ago it was by the machine's.
+    private var when: HTML {
+        guard let first = flow.steps.first?.exchange else { return .group([]) }
+        let text = first.time.text
+        return .tag(
+            "time",
+            [
+                ("class", "flow-when soft"), ("datetime", text), ("title", text),
+                ("data-at", String((flow.began + flow.duration) / 1_000)),
+            ], String(text.dropFirst(11).prefix(8)))
     }
 
     /// What a screen reader says when the flow comes or changes.

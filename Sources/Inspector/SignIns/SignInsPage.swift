@@ -78,7 +78,7 @@ extension Inspector {
                 "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused),
                 choice("Unfinished only", "unfinished", filter.isUnfinished),
                 choice("Key sets and discovery, too", "all", filter.showsQuiet)),
-            .tag("button", [("class", "quiet")], "Show"))
+            .tag("button", [("class", "quiet orders-unscripted")], "Show"))
     }
 
     private func field(_ label: String, _ name: String, _ value: String) -> HTML {

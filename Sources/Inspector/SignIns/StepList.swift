@@ -57,7 +57,10 @@ struct StepList {
     }
 
     private func diagnosis(_ step: FlowStep) -> HTML {
-        guard step.isFailed, let text = reader.control.shownDiagnosis(of: step.known) else { return .group([]) }
+        // The reason why the sign-in failed stands above.
+        guard step.isFailed, step.exchange.id != flow.failure?.exchange.id,
+            let text = reader.control.shownDiagnosis(of: step.known)
+        else { return .group([]) }
         return .tag(
             "p", [("class", step.isPending ? "flow-why" : "flow-why bad")], ShownText.isolated(text, limit: 2_000))
     }

@@ -232,7 +232,9 @@ extension Inspector {
         }
         if let token {
             let explained = await control.explain(token, rawNonce: nil, in: exchange.world)
-            if let read = explained.token { content.append(tokenCard(exchange, read, place: nil, number: 0)) }
+            if let read = explained.token {
+                content += [.tag("h2", [], "The ID token"), tokenCard(exchange, read, place: nil, number: 0)]
+            }
         } else if let access, let path = trial.personPath {
             let person = await exchange.fetch(
                 "GET", exchange.address.authority, path, headers: [(name: "Authorization", value: "Bearer \(access)")])

@@ -190,7 +190,7 @@ package struct PersonPages: Sendable {
         page(
             title, status: status,
             [.tag("h1", [], title)] + (text.map { [.tag("p", [], $0)] } ?? []) + [
-                .tag("h2", [], "Why"), .tag("p", [], diagnosis.line),
+                Page.why(diagnosis)
             ]
         ).diagnosed(diagnosis)
     }

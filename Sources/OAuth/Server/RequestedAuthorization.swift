@@ -34,7 +34,7 @@ package struct RequestedAuthorization: Sendable {
             pushed = try RequestedAuthorization.pushed(form, client, server, exchange, isAnswer)
             fields = try RequestObject.resolve(
                 pushed?.form ?? form, client: client.credentials, issuer: server.identifier(exchange), in: exchange)
-            redirectURI = try RequestedAuthorization.redirectURI(fields, client, server.policy)
+            redirectURI = try RequestedAuthorization.redirectURI(fields, client, server)
         } catch { throw .page(error) }
         do throws(OAuthRefusal) {
             parameters = try AuthorizationParameters(fields, client, server.policy)
@@ -58,7 +58,7 @@ package struct RequestedAuthorization: Sendable {
         _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer, _ exchange: Exchange
     ) throws(Failure) {
         guard let uri = form["request_uri"], !uri.hasPrefix(PushedRequest.uriPrefix),
-            let redirectURI = try? redirectURI(form, client, server.policy)
+            let redirectURI = try? redirectURI(form, client, server)
         else { return }
         let diagnosis = Diagnosis(
             received: "request_uri \(Diagnosis.quote(uri))", expected: "one that was pushed (RFC 9126)",
@@ -85,15 +85,30 @@ package struct RequestedAuthorization: Sendable {
 
     /// The registered URI that the request names.
     package static func redirectURI(
-        _ form: Form, _ client: ClientMetadata, _ policy: ServerPolicy
+        _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer
     ) throws(OAuthRefusal) -> String {
         let uri = form["redirect_uri"] ?? ""
-        if client.mayUse(redirectURI: uri, among: client.redirectURIs, policy.redirectURIComparison) { return uri }
+        if client.mayUse(redirectURI: uri, among: client.redirectURIs, server.policy.redirectURIComparison) {
+            return uri
+        }
         throw OAuthRefusal(
             "invalid_request",
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
                 expected: RegisteredRedirectURI.alternatives(client.redirectURIs),
-                "register it in redirectURIs of \"\(client.clientID)\", character by character"))
+                "register it in redirectURIs of \"\(client.clientID)\", character by character"
+            ).mended(
+                byMerging: [
+                    server.provider: [
+                        "issuers": [
+                            [
+                                "id": .string(server.id),
+                                "clients": [
+                                    ["clientID": .string(client.clientID), "redirectURIs": [.string(uri)]]
+                                ],
+                            ]
+                        ]
+                    ]
+                ]))
     }
 }
