@@ -19,23 +19,44 @@ package struct Mask: Sendable {
     /// More secrets than any sign-in has. An exchange with more of them is shown without texts.
     private static let limit = 100
 
+    /// A secret as it may be spelled, with its replacement.
     private struct Secret: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
-        let hash: UInt64
+        /// For each number of bytes that have matched, how many of them still match when the next one doesn't (Knuth, Morris, Pratt):
+        /// what a search takes doesn't grow with the secret's length.
+        private var borders: [Int]
 
         init(_ text: String, mark: String) {
             bytes = Array(text.utf8)
             self.mark = Array(mark.utf8)
-            hash = PartHashes(bytes).hash(of: bytes.indices)
+            borders = [0, 0]
+            for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
+        }
+
+        /// Returns how many bytes match after this one, where `count` matched before it.
+        private func matched(_ count: Int, then byte: UInt8) -> Int {
+            var count = count
+            while count > 0, bytes[count] != byte { count = borders[count] }
+            return bytes[count] == byte ? count + 1 : 0
+        }
+
+        /// Returns the text with the mark in place of each occurrence.
+        func masked(_ text: [UInt8]) -> [UInt8] {
+            var (output, count) = ([UInt8](), 0)
+            for byte in text {
+                output.append(byte)
+                count = matched(count, then: byte)
+                guard count == bytes.count else { continue }
+                output.replaceSubrange((output.count - count)..., with: mark)
+                count = 0
+            }
+            return output
         }
     }
 
-    /// The secrets by their first four bytes, each with its replacement. The longest stands first, since one may be part of
-    /// another.
-    private var secrets: [UInt32: [Secret]] = [:]
-    /// Which pairs of bytes a secret begins with, so that most positions in a text need no further look.
-    private var beginnings: [Bool] = []
+    /// The longest stands first, since one may be part of another.
+    private let secrets: [Secret]
     private let hidesAll: Bool
 
     package init(_ exchange: RecordedExchange) {
@@ -59,10 +80,7 @@ package struct Mask: Sendable {
     package init(_ values: Set<String>) {
         let values = values.filter { $0.utf8.count >= Mask.shortest }
         hidesAll = values.count > Mask.limit
-        guard !hidesAll, !values.isEmpty else { return }
-        var all: [(value: String, mark: String)] = []
-        for value in values {
-            let mark = "masked-\(value.utf8.count)"
+        let all = (hidesAll ? [] : values).flatMap { value in
             let spellings: Set<String> = [
                 value, PercentCoding.encode(Array(value.utf8)),
                 String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()),
@@ -70,18 +88,9 @@ package struct Mask: Sendable {
                 // The message in a page's attribute is JSON that was then escaped as HTML.
                 HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
             ]
-            all += spellings.map { (value: $0, mark: mark) }
+            return spellings.map { Secret($0, mark: "masked-\(value.utf8.count)") }
         }
-        beginnings = [Bool](repeating: false, count: 1 << 16)
-        for secret in all.sorted(by: { $0.value.utf8.count > $1.value.utf8.count }) {
-            let secret = Secret(secret.value, mark: secret.mark)
-            beginnings[Int(secret.bytes[0]) << 8 | Int(secret.bytes[1])] = true
-            secrets[Mask.word(secret.bytes, at: 0), default: []].append(secret)
-        }
-    }
-
-    private static func word(_ bytes: [UInt8], at place: Int) -> UInt32 {
-        bytes[place..<place + shortest].reduce(0) { $0 << 8 | UInt32($1) }
+        secrets = all.sorted { $0.bytes.count > $1.bytes.count }
     }
 
     /// Masks a form, a query or a URL, in which any character may be percent-encoded.
@@ -103,69 +112,10 @@ package struct Mask: Sendable {
         return apply(to: output.joined(separator: "&"))
     }
 
-    /// Masks all secrets in one pass over the text. What it takes doesn't grow with the secrets' length.
+    /// Masks all secrets.
     package func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
         guard !secrets.isEmpty else { return text }
-        let bytes = Array(text.utf8)
-        // Made when a secret's beginning is found.
-        lazy var hashes = PartHashes(bytes)
-        var output: [UInt8] = []
-        var copied = 0
-        var place = 0
-        while place + Mask.shortest <= bytes.count {
-            guard beginnings[Int(bytes[place]) << 8 | Int(bytes[place + 1])],
-                let found = secrets[Mask.word(bytes, at: place)]?.first(where: { secret in
-                    let end = place + secret.bytes.count
-                    return end <= bytes.count && hashes.hash(of: place..<end) == secret.hash
-                        && bytes[place..<end].elementsEqual(secret.bytes)
-                })
-            else {
-                place += 1
-                continue
-            }
-            output += bytes[copied..<place]
-            output += found.mark
-            place += found.bytes.count
-            copied = place
-        }
-        guard copied > 0 else { return text }
-        return String(decoding: output + bytes[copied...], as: UTF8.self)
-    }
-}
-
-/// Tells in constant time, but for collisions, whether two parts of texts are the same, by Rabin and Karp.
-private struct PartHashes {
-    /// A Mersenne prime.
-    private static let modulus: UInt64 = (1 << 61) - 1
-    private static let base = UInt64.random(in: (1 << 32)..<modulus)
-
-    /// Of the first bytes, however many.
-    private var hashes: [UInt64] = [0]
-    private var powers: [UInt64] = [1]
-
-    init(_ bytes: [UInt8]) {
-        hashes.reserveCapacity(bytes.count + 1)
-        powers.reserveCapacity(bytes.count + 1)
-        for (place, byte) in bytes.enumerated() {
-            // A byte that is zero counts, too.
-            hashes.append(PartHashes.sum(PartHashes.product(hashes[place], PartHashes.base), UInt64(byte) + 1))
-            powers.append(PartHashes.product(powers[place], PartHashes.base))
-        }
-    }
-
-    func hash(of range: Range<Int>) -> UInt64 {
-        let before = PartHashes.product(hashes[range.lowerBound], powers[range.count])
-        return PartHashes.sum(hashes[range.upperBound], PartHashes.modulus - before)
-    }
-
-    private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let sum = left + right
-        return sum >= modulus ? sum - modulus : sum
-    }
-
-    private static func product(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let (high, low) = left.multipliedFullWidth(by: right)
-        return sum(low & modulus, high << 3 | low >> 61)
+        return String(decoding: secrets.reduce(Array(text.utf8)) { $1.masked($0) }, as: UTF8.self)
     }
 }
