@@ -76,8 +76,7 @@ let package = Package(
             name: "HTTPServer", dependencies: ["CMicrohttpd", "CConnections", "Platform", "Text"], swiftSettings: strict
         ),
         .target(name: "Proxy", dependencies: ["HTTPServer", "Platform"], swiftSettings: strict),
-        .target(name: "ClientConnection", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
-        .target(name: "HTTPClient", dependencies: ["ClientConnection"], swiftSettings: strict),
+        .target(name: "HTTPClient", dependencies: ["COpenSSL", "Platform"], swiftSettings: strict),
         .target(
             name: "SMTPServer", dependencies: ["COpenSSL", "HTTPServer", "JOSE", "Platform"], swiftSettings: strict),
         .target(

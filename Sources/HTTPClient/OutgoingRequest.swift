@@ -1,5 +1,3 @@
-import ClientConnection
-
 /// Sends an HTTP request and reads the answer: for notifications, blocking functions, and the key sets of `explain`.
 /// Time and size are limited. Over TLS (1.2 or later), the certificate and its host name are verified.
 package enum OutgoingRequest {

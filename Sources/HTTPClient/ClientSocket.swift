@@ -2,7 +2,7 @@ import Platform
 
 /// A TCP connection that this process has opened. Reading and writing end at a deadline, even if bytes still come
 /// slowly. It is closed when the last reference to it is released.
-package final class ClientSocket: Sendable {
+final class ClientSocket: Sendable {
     let descriptor: Int32
 
     /// Connects to the first address of the host that answers.
@@ -10,7 +10,7 @@ package final class ClientSocket: Sendable {
     /// - Parameters:
     ///   - host: a name, which is looked up, or an IP address without brackets.
     ///   - title: the connection's name in errors.
-    package init(
+    init(
         host: String, port: String, title: String, deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
         var hints = addrinfo()
@@ -46,24 +46,6 @@ package final class ClientSocket: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    /// Ends the connection for all threads that read from it or write to it.
-    package func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-    /// The address of this end without a port, such as `127.0.0.1`; `nil` if the system doesn't know it.
-    package var ownAddress: String? {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        let failure = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                getsockname(descriptor, pointer, &length) == 0
-                    ? getnameinfo(pointer, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) : -1
-            }
-        }
-        guard failure == 0 else { return nil }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
 
     /// Returns the name to look up. Names below `localhost` always mean this machine.
     /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>

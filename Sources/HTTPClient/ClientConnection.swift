@@ -2,23 +2,20 @@ import COpenSSL
 import Platform
 
 /// A connection that this process has opened, plain or with TLS. Only one thread uses it.
-package final class ClientConnection {
-    package let socket: ClientSocket
+final class ClientConnection {
+    let socket: ClientSocket
     private var session: OpaquePointer?
     private var context: OpaquePointer?
 
-    package init(_ socket: ClientSocket) { self.socket = socket }
+    init(_ socket: ClientSocket) { self.socket = socket }
 
     deinit {
         if let session { SSL_free(session) }
         if let context { SSL_CTX_free(context) }
     }
 
-    /// Whether the connection is encrypted.
-    package var isSecure: Bool { session != nil }
-
     /// Begins TLS 1.2 or later. `isVerified` requires a certificate by a trusted authority, with the host's name.
-    package func startTLS(
+    func startTLS(
         host: String, isVerified: Bool, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
         // OpenSSL's writing to a closed socket raises this signal.
@@ -47,7 +44,7 @@ package final class ClientConnection {
     }
 
     /// Writes all bytes.
-    package func write(
+    func write(
         _ bytes: some Sequence<UInt8>, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
         var rest = Array(bytes)[...]
@@ -63,7 +60,7 @@ package final class ClientConnection {
     }
 
     /// Returns the received bytes; none if the peer has ended the connection.
-    package func read(until deadline: ContinuousClock.Instant) throws(ConnectionFailure) -> [UInt8] {
+    func read(until deadline: ContinuousClock.Instant) throws(ConnectionFailure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = try socket.attempt(until: deadline) { () -> ClientSocket.Attempt<Int> in
             buffer.withUnsafeMutableBytes { bytes in
