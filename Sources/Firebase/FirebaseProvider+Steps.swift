@@ -15,7 +15,7 @@ extension FirebaseProvider {
         let method = path.split(whereSeparator: { $0 == ":" || $0 == "/" }).last.map(String.init) ?? ""
         if ["signInWithIdp", "verifyAssertion"].contains(method) {
             let provider = exchange.notes.request["providerid"].map { " by \($0)" } ?? " by a provider's credential"
-            return Step(.service, "sign-in" + provider)
+            return Step(.service, "sign in" + provider)
         }
         if let label = FirebaseProvider.signIns[method] ?? FirebaseProvider.signIns[name] {
             return Step(.service, label)
@@ -24,27 +24,30 @@ extension FirebaseProvider {
     }
 
     private static let pages: [(suffix: String, label: String)] = [
-        ("/auth/handler", "sign-in handler"), ("/auth/iframe", "sign-in frame"), ("/auth/action", "link of an e-mail"),
-        ("/emulator/action", "link of an e-mail"), ("/js/api.js", "script"), ("/gapi.js", "script"),
+        ("/auth/handler", "open the sign-in handler"), ("/auth/iframe", "open the sign-in frame"),
+        ("/auth/action", "open an e-mail's link"),
+        ("/emulator/action", "open an e-mail's link"), ("/js/api.js", "load the script"),
+        ("/gapi.js", "load the script"),
     ]
 
     /// Calls that sign somebody in, by their names in all versions.
     private static let signIns: [String: String] = [
-        "signInWithPassword": "sign-in by password", "verifyPassword": "sign-in by password",
-        "signInWithCustomToken": "sign-in by custom token", "verifyCustomToken": "sign-in by custom token",
-        "signInWithEmailLink": "sign-in by e-mail link", "emailLinkSignin": "sign-in by e-mail link",
-        "signInWithPhoneNumber": "sign-in by text message", "verifyPhoneNumber": "sign-in by text message",
-        "signUp": "new user", "signupNewUser": "new user",
-        "mfaSignIn:start": "second factor asked for", "mfaSignIn:finalize": "sign-in by second factor",
-        "passkeySignIn:start": "passkey asked for", "passkeySignIn:finalize": "sign-in by passkey",
+        "signInWithPassword": "sign in by password", "verifyPassword": "sign in by password",
+        "signInWithCustomToken": "sign in by custom token", "verifyCustomToken": "sign in by custom token",
+        "signInWithEmailLink": "sign in by e-mail link", "emailLinkSignin": "sign in by e-mail link",
+        "signInWithPhoneNumber": "sign in by text message", "verifyPhoneNumber": "sign in by text message",
+        "signUp": "sign up", "signupNewUser": "sign up",
+        "mfaSignIn:start": "ask for a second factor", "mfaSignIn:finalize": "sign in by second factor",
+        "passkeySignIn:start": "ask for a passkey", "passkeySignIn:finalize": "sign in by passkey",
     ]
 
     private static let calls: [String: String] = [
-        "createAuthUri": "provider's address asked for", "lookup": "user looked up", "getAccountInfo": "user looked up",
-        "update": "user changed", "setAccountInfo": "user changed", "delete": "user deleted",
-        "deleteAccount": "user deleted", "sendOobCode": "e-mail sent", "getOobConfirmationCode": "e-mail sent",
-        "resetPassword": "password reset", "sendVerificationCode": "text message sent",
-        "revokeToken": "provider's token revoked", "projects": "project's settings",
-        "getProjectConfig": "project's settings",
+        "createAuthUri": "ask for the provider's address", "lookup": "look the user up",
+        "getAccountInfo": "look the user up",
+        "update": "change user", "setAccountInfo": "change user", "delete": "delete user",
+        "deleteAccount": "delete user", "sendOobCode": "send e-mail", "getOobConfirmationCode": "send e-mail",
+        "resetPassword": "reset password", "sendVerificationCode": "send text message",
+        "revokeToken": "revoke the provider's token", "projects": "get the project's settings",
+        "getProjectConfig": "get the project's settings",
     ]
 }

@@ -87,7 +87,7 @@ import Understudy
             "/identitytoolkit.googleapis.com/v1/accounts:signInWithIdp?key=demo-api-key",
             json: ["postBody": body, "requestUri": "http://localhost", "returnSecureToken": true])
         let row = try #require(try rows().first)
-        #expect(row.contains("Firebase Authentication, Apple: Sign-in by apple.com"))
+        #expect(row.contains("Firebase Authentication, Apple: Sign in by apple.com"))
         #expect(row.contains("Refused") && row.contains("raw nonce"), "\(row)")
         #expect(try rows().count == 1)
     }

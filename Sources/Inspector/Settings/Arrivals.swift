@@ -90,7 +90,8 @@ extension Inspector {
                 .text(" was answered \(recorded.response.status), "),
                 .text(ago < 2 ? "just now" : "\(Inspector.words(ago)) ago"), .text(". "),
                 .link("Look at \(recorded.id)", to: exchange.inspector("requests/\(recorded.id)"))),
-            recorded.diagnosis.map { .tag("p", [("class", "note bad")], masked($0)) } ?? .group([]),
+            recorded.diagnosis.map { .tag("div", [("class", "note bad")], reasonParts(masked($0), exchange)) }
+                ?? .group([]),
             help(for: recorded).map {
                 .tag("p", [("class", "small")], .link($0.title, to: exchange.inspector($0.path)))
             } ?? .group([]))
