@@ -28,9 +28,9 @@ extension AppleProvider {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
         guard AppleToken.access.fits(text) || AppleToken.refresh.fits(text) else { return nil }
-        return exchange.world.update { $0.endToken(text, AppleGrant.self) }
+        return try exchange.world.update { $0.endToken(text, AppleGrant.self) }
     }
 
     private func person(_ account: Account, _ grants: InspectedGrants<AppleGrant>) -> InspectedItem {

@@ -35,14 +35,14 @@ package struct AppleProvider: Provider {
             Operation("GET", host, "/.well-known/openid-configuration") { discovery($0) },
             Operation("GET", host, "/auth/keys", keys: [.apple], .keySet(.apple)) { keys($0) },
             Operation("GET", host, "/auth/authorize", keys: [.apple], authorization) {
-                authorize($0, $0.request.queryForm)
+                try authorize($0, $0.request.queryForm)
             },
             Operation("POST", host, "/auth/authorize", keys: [.apple], authorization) {
-                authorize($0, $0.request.bodyForm)
+                try authorize($0, $0.request.bodyForm)
             },
-            Operation("POST", host, SignInPage.path, keys: [.apple], authorization) { decide($0) },
-            Operation("POST", host, "/auth/token", keys: [.apple], token) { self.token($0) },
-            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation.withoutMembers) { revoke($0) },
+            Operation("POST", host, SignInPage.path, keys: [.apple], authorization) { try decide($0) },
+            Operation("POST", host, "/auth/token", keys: [.apple], token) { try self.token($0) },
+            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation.withoutMembers) { try revoke($0) },
             Operation("POST", host, "/auth/usermigrationinfo", revocation) { migrationInfo($0) },
         ] + scripts + controlCalls
     }
@@ -54,7 +54,7 @@ package struct AppleProvider: Provider {
                 of: name,
                 "Lets people stop using Sign in with Apple for an app, in their settings; the team's server is told.",
                 keys: [.apple]
-            ) { revokeByOrder($0, $1) }, relayCall, rotationCall,
+            ) { try revokeByOrder($0, $1) }, relayCall, rotationCall,
         ]
     }
 

@@ -48,8 +48,8 @@ extension AppleProvider {
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil
-    ) -> Authorization? {
-        let authorization = exchange.world.update(for: approval.account.id) { tables in
+    ) throws -> Authorization? {
+        let authorization = try exchange.world.update(for: approval.account.id) { tables in
             let now = tables.now
             let consent = tables.consent(
                 approval.account.id, to: client, scopes: approval.scopes, sharesEmail: approval.sharesEmail)
@@ -63,7 +63,7 @@ extension AppleProvider {
                 grant: consent.grant, account: approval.account, name: approval.name, code: code,
                 isFirst: consent.isFirst, at: now)
         }
-        if let authorization { mailPerson(of: authorization, for: client, exchange) }
+        if let authorization { try mailPerson(of: authorization, for: client, exchange) }
         return authorization
     }
 }

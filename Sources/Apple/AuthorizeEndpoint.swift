@@ -11,13 +11,13 @@ import EmulatorCore
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
 
 extension AppleProvider {
-    func authorize(_ exchange: Exchange, _ form: Form) -> Response {
+    func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
         let request: AuthorizationRequest
         do { request = try AuthorizationRequest(form, directory) } catch {
             return error.authorizeResponse(to: exchange.request)
         }
         if let move = moveToOtherSite(exchange, request) { return move }
-        let decision = exchange.decision(
+        let decision = try exchange.decision(
             provider: name, client: request.client.id, interaction: request.client.interaction)
         switch decision {
         case .cancel: return cancelled(exchange, request)
@@ -31,12 +31,12 @@ extension AppleProvider {
             )
             .authorizeResponse(to: exchange.request)
         case .approve(let person, let outcome):
-            return approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
+            return try approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
         }
     }
 
     /// What the sign-in page's form says.
-    func decide(_ exchange: Exchange) -> Response {
+    func decide(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let original = answer.carriedRequest else {
             let diagnosis = Diagnosis("the form lacks the authorization request: begin again at /auth/authorize")
@@ -55,7 +55,7 @@ extension AppleProvider {
         case "new": return SignInPage.newPerson(exchange, request, NewPerson(nil))
         case "make":
             let person = NewPerson(answer)
-            do throws(NewPerson.Refusal) { id = try person.make(in: exchange).id } catch {
+            do { id = try person.make(in: exchange).id } catch let error as NewPerson.Refusal {
                 return SignInPage.newPerson(exchange, request, person, problem: error.sentence)
             }
         default: id = answer["account"]
@@ -71,14 +71,16 @@ extension AppleProvider {
         let name = Account.Name(
             given: answer["given"] ?? account.name.given, family: answer["family"] ?? account.name.family)
         let shares = answer["email"].map { $0 != "hide" } ?? account.apple.shareEmail
-        return approved(
+        return try approved(
             exchange, request, Approval(account: account, sharesEmail: shares, name: name, scopes: request.scopes))
     }
 
     // MARK: - Answers
 
-    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) -> Response {
-        let authorization = authorize(
+    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) throws
+        -> Response
+    {
+        let authorization = try authorize(
             exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce, challenge: request.challenge)
         guard let authorization else { return SignInPage.choosePerson(exchange, request) }

@@ -42,12 +42,12 @@ extension AppleProvider {
                         .required("published", .strings(), "The IDs of those that are published."),
                     ])), .refusal(503, "keyGeneration", "No key can be made now."),
             ], keys: [.apple]
-        ) { await rotateKeys($0) }
+        ) { try await rotateKeys($0) }
     }
 
-    private func rotateKeys(_ exchange: Exchange) async -> Response {
+    private func rotateKeys(_ exchange: Exchange) async throws -> Response {
         let keys = exchange.world.keys[.apple]
-        guard let keyID = await keys.rotate()?.first else {
+        guard let keyID = try await keys.rotate()?.first else {
             return ControlAnswer.error(
                 503, "keyGeneration",
                 "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already")

@@ -59,7 +59,7 @@ extension AppleProvider {
                 .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
                 .refusal(500, "signing", "The identity token can't be signed."),
             ], keys: [.apple], traits
-        ) { authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }
     }
 
     /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential>
@@ -107,7 +107,7 @@ extension AppleProvider {
         }
     }
 
-    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) throws -> Response {
         let clientID = body.client
         guard let client = directory.clients[clientID], client.kind == .app else {
             let why =
@@ -117,14 +117,14 @@ extension AppleProvider {
             return NativeError.unknown.response(Diagnosis(received: "client \(Diagnosis.quote(clientID))", why))
         }
         let requested = body.account
-        let decision = exchange.nativeDecision(
+        let decision = try exchange.nativeDecision(
             provider: name, client: client.id, interaction: client.interaction, account: requested)
         switch decision {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
         case .error(let name, _):
             return (NativeError(rawValue: name) ?? .failed).response(Diagnosis("this error was ordered as an outcome"))
         case .nobody, .ask: return AppleProvider.nobody(body)
-        case .approve(let account, let outcome): return signIn(exchange, body, client, account, outcome)
+        case .approve(let account, let outcome): return try signIn(exchange, body, client, account, outcome)
         }
     }
 
@@ -136,13 +136,13 @@ extension AppleProvider {
     private func signIn(
         _ exchange: Exchange, _ body: NativeRequest, _ client: AppleDirectory.Client, _ account: Account,
         _ outcome: Outcome?
-    ) -> Response {
+    ) throws -> Response {
         let asked = AppleScope.allCases.filter { scope in
             body.scopes.contains(scope.nativeName)
         }
         let approval = Approval(account: account, asked: Set(asked), outcome: outcome)
         let nonce = body.nonce
-        let authorization = authorize(
+        let authorization = try authorize(
             exchange, client: client, approval: approval, redirectURI: nil, nonce: nonce)
         guard let authorization else { return AppleProvider.nobody(body) }
         let status = authorization.isFirst ? account.apple.realUserStatus.rawNumber : 0

@@ -28,12 +28,12 @@ struct AppleEvent: Sendable {
 
 extension AppleProvider {
     /// Tells the team's endpoint of an event, if it has one, in the background: a failure is logged.
-    func tell(of event: AppleEvent, in exchange: Exchange) {
-        do throws(KeyError) {
+    func tell(of event: AppleEvent, in exchange: Exchange) throws {
+        do {
             if let notification = try notification(event, in: exchange) {
                 exchange.send(notification.message, pauses: AppleNotification.pauses)
             }
-        } catch {
+        } catch let error as KeyError {
             exchange.log(
                 "a notification of \(event.kind.rawValue) can't be signed",
                 detail: "account \(event.account), client \(event.client): \(error.description)")
@@ -41,9 +41,9 @@ extension AppleProvider {
     }
 
     /// The notification of an event, signed; `nil` when the team has no endpoint.
-    func notification(_ event: AppleEvent, in exchange: Exchange) throws(KeyError) -> AppleNotification? {
+    func notification(_ event: AppleEvent, in exchange: Exchange) throws -> AppleNotification? {
         guard let url = directory.teams[event.grant.team]?.notificationsURL else { return nil }
-        let (now, jti) = exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
+        let (now, jti) = try exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
         let team = event.grant.team
         var members = JSONObject([
             ("type", .string(event.kind == .accountDeleted ? settings.accountDeletedEvent : event.kind.rawValue)),
@@ -83,7 +83,7 @@ extension AppleProvider {
                 .refusal(409, "noRelayAddress", "The person shares the address."),
                 .refusal(500, "signing", "The notification can't be signed; the event has happened."),
             ], keys: [.apple]
-        ) { await notify($0, $1) }
+        ) { try await notify($0, $1) }
     }
 
     private struct NotificationOrder: SchemaObject {
@@ -101,7 +101,7 @@ extension AppleProvider {
     }
 
     /// Makes the event happen, sends the notification and answers with what became of it.
-    private func notify(_ exchange: Exchange, _ body: NotificationOrder) async -> Response {
+    private func notify(_ exchange: Exchange, _ body: NotificationOrder) async throws -> Response {
         let (kind, accountID, clientID) = (body.kind, body.account, body.client)
         guard let client = directory.clients[clientID] else {
             let message =
@@ -128,20 +128,20 @@ extension AppleProvider {
                 let message = "account \(Diagnosis.quote(accountID)) shares its address, so there is no relay to switch"
                 return ControlAnswer.error(409, "noRelayAddress", message, path: "$.account")
             }
-            let isChanged = exchange.world.update { tables in
+            let isChanged = try exchange.world.update { tables in
                 tables.change(AppleGrant.self, found.key) { $0.forwardsMail = kind == .emailEnabled }
             }
             guard isChanged else { return noConsent }
         case .consentRevoked:
             let reason = exchange.cause("the person removed \(Diagnosis.quote(found.client))")
-            guard exchange.world.update({ $0.revoke(found, because: reason) }) else { return noConsent }
+            guard try exchange.world.update({ $0.revoke(found, because: reason) }) else { return noConsent }
         case .accountDeleted:
             let reason = exchange.cause("the account was deleted")
-            let ended = exchange.world.update { $0.endAllGrants(of: accountID, because: reason) }
-            tell(of: ended.filter { $0.key != found.key }, in: exchange)
+            let ended = try exchange.world.update { $0.endAllGrants(of: accountID, because: reason) }
+            try tell(of: ended.filter { $0.key != found.key }, in: exchange)
             guard ended.contains(where: { $0.key == found.key }) else { return noConsent }
         }
-        do throws(KeyError) {
+        do {
             guard let notification = try notification(event, in: exchange) else {
                 let reason =
                     "team \"\(client.team)\" has no notificationsURL in the seed: the event has happened, and nobody was told"
@@ -149,7 +149,7 @@ extension AppleProvider {
             }
             let delivery = await exchange.post(notification.message, pauses: AppleNotification.pauses)
             return ControlAnswer.ok(notification.json(delivery))
-        } catch {
+        } catch let error as KeyError {
             let message = "the notification can't be signed: \(error.description); the event itself has happened"
             return ControlAnswer.error(500, "signing", message)
         }
@@ -158,17 +158,17 @@ extension AppleProvider {
     /// Ends all grants of an account that is deleted, and notifies each client's team.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         let ended = tables.endAllGrants(of: account, because: reason)
         guard !ended.isEmpty else { return nil }
-        return { exchange in tell(of: ended, in: exchange) }
+        return { exchange in try tell(of: ended, in: exchange) }
     }
 
     /// Notifies the teams of accounts that are gone.
-    private func tell(of ended: [AppleGrant], in exchange: Exchange) {
+    private func tell(of ended: [AppleGrant], in exchange: Exchange) throws {
         for grant in ended {
             let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)
-            tell(of: event, in: exchange)
+            try tell(of: event, in: exchange)
         }
     }
 }

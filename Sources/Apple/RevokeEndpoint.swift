@@ -10,9 +10,9 @@ import EmulatorCore
 // (https://developer.apple.com/forums/thread/707610). It ends the whole grant. A code can't be revoked: redeem it first.
 
 extension AppleProvider {
-    func revoke(_ exchange: Exchange) -> Response {
+    func revoke(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
-        do throws(AppleError) {
+        do {
             let client = try authenticate(exchange, form)
             guard let text = form["token"], !text.isEmpty else {
                 throw AppleError(
@@ -25,9 +25,9 @@ extension AppleProvider {
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
                 return done.noted(Note(Diagnosis(received: what, advice)))
             }
-            endGrant(grant, in: exchange, by: client.id, because: exchange.cause("the app revoked it"))
+            try endGrant(grant, in: exchange, by: client.id, because: exchange.cause("the app revoked it"))
             return done
-        } catch {
+        } catch let error as AppleError {
             return error.jsonResponse
         }
     }
@@ -44,10 +44,11 @@ extension AppleProvider {
 
     /// Ends a grant and tells the team's server, in the background. `false` when it has ended before.
     @discardableResult
-    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) -> Bool {
-        guard exchange.world.update({ $0.revoke(grant, because: reason) }) else { return false }
+    func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) throws -> Bool
+    {
+        guard try exchange.world.update({ $0.revoke(grant, because: reason) }) else { return false }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
-        tell(of: event, in: exchange)
+        try tell(of: event, in: exchange)
         return true
     }
 }

@@ -16,9 +16,9 @@ private enum TokenText {
 }
 
 extension AppleProvider {
-    func token(_ exchange: Exchange) -> Response {
+    func token(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
-        do throws(AppleError) {
+        do {
             if let name = form.repeatedName {
                 throw AppleError(
                     .invalidRequest, nil,
@@ -40,7 +40,7 @@ extension AppleProvider {
                 throw AppleError(
                     .invalidRequest, nil, Diagnosis("grant_type is missing: send authorization_code or refresh_token"))
             }
-        } catch {
+        } catch let error as AppleError {
             return error.jsonResponse
         }
     }
@@ -51,7 +51,7 @@ extension AppleProvider {
     /// sent to Apple until <https://github.com/better-auth/better-auth/pull/10294>.
     private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI, .codeVerifier])
 
-    private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
+    private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws
         -> Response
     {
         guard let text = form["code"], !text.isEmpty else {
@@ -83,11 +83,11 @@ extension AppleProvider {
             exchange: exchange.id)
         let issued: Issued
         do {
-            issued = try exchange.world.update { (tables) throws(Redemption.Failure) -> Issued in
+            issued = try exchange.world.update { tables -> Issued in
                 let redeemed = try AppleProvider.redemption.redeem(AppleGrant.self, request, in: &tables)
                 return issue(redeemed, to: client, in: &tables)
             }
-        } catch { throw refusal(error, request: request, exchange) }
+        } catch let error as Redemption.Failure { throw refusal(error, request: request, exchange) }
         let code = issued.redeemed.code
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: issued.redeemed.grant, account: issued.redeemed.account,
@@ -168,7 +168,7 @@ extension AppleProvider {
 
     // MARK: - refresh_token
 
-    private func refresh(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
+    private func refresh(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws
         -> Response
     {
         guard let text = form["refresh_token"], !text.isEmpty else {
@@ -185,7 +185,7 @@ extension AppleProvider {
                         "send the refresh_token of the token answer"))
         }
         typealias Found = (token: Token<AppleGrant>, grant: AppleGrant, account: Account, access: String, at: Instant)
-        let found = exchange.world.update { tables -> Found? in
+        let found = try exchange.world.update { tables -> Found? in
             guard let (token, grant, account) = tables.working(text, .refresh, AppleGrant.self),
                 token.client == client.id
             else { return nil }
@@ -225,7 +225,7 @@ extension AppleProvider {
     /// <https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team>
     private func clientCredentials(
         _ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client
-    ) throws(AppleError) -> Response {
+    ) throws -> Response {
         guard form["scope"] == "user.migration" else {
             throw AppleError(
                 .invalidScope, nil,
@@ -234,7 +234,7 @@ extension AppleProvider {
                     expected: "user.migration",
                     "the only scope of this grant type"))
         }
-        let token = exchange.world.update { tables in
+        let token = try exchange.world.update { tables in
             let text = AppleToken.access.make(from: &tables.random)
             let expires = tables.now + settings.accessTokenLifetime
             tables.put(MigrationToken(key: text, team: client.team, expires: expires))

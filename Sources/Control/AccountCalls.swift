@@ -46,7 +46,7 @@ extension ControlAPI {
                     .refusal(409, "accountExists", "There is one with this ID."),
                     taken, .refusal(409, "tooManyAccounts", "The world has as many as it can."),
                 ]
-            ) { addAccount($0, $1) },
+            ) { try addAccount($0, $1) },
             .control(
                 "GET", "accounts/:id", "Shows a person, with all defaults.", path: path,
                 answers: [.json("The person.", shown.schema), gone]
@@ -56,11 +56,11 @@ extension ControlAPI {
                 "Changes a person by a JSON Merge Patch (RFC 7396): members replace members, and null removes one, whose default then holds.",
                 path: path, reads: .unread(shown.schema.mergePatch, isOptional: false),
                 answers: [.json("The person as changed.", shown.schema), gone, taken]
-            ) { changeAccount($0) },
+            ) { try changeAccount($0) },
             .control(
                 "DELETE", "accounts/:id", "Removes a person, and what apps were granted.", path: path,
                 answers: [.empty("The person is removed."), gone]
-            ) { removeAccount($0) },
+            ) { try removeAccount($0) },
         ]
     }
 
@@ -98,12 +98,12 @@ extension ControlAPI {
             400, "invalidBody", "the account has \(size) bytes of JSON; at most \(sizeLimit) are kept", path: "$")
     }
 
-    private func addAccount(_ exchange: Exchange, _ account: Account) -> Response {
+    private func addAccount(_ exchange: Exchange, _ account: Account) throws -> Response {
         if let refusal = ControlAPI.excess(of: account) { return refusal }
         let issues = account.issues(in: exchange.world.seed)
         guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
         let written = (try? body(of: exchange)) ?? [:]
-        let outcome = exchange.world.update { tables -> Addition in
+        let outcome = try exchange.world.update { tables -> Addition in
             guard tables.count(Account.self) < Account.limit else { return .tooMany }
             guard tables.account(account.id) == nil else { return .notAsExpected }
             if let (path, owner) = tables.takenIdentifier(of: account, written: written) {
@@ -144,7 +144,7 @@ extension ControlAPI {
     }
 
     /// What a provider knows of the person follows from the rest until something is said of it.
-    private func changeAccount(_ exchange: Exchange) -> Response {
+    private func changeAccount(_ exchange: Exchange) throws -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }
             let (changed, patch): (Account, JSONValue)
@@ -164,7 +164,7 @@ extension ControlAPI {
             let issues = changed.issues(in: exchange.world.seed).filter { !known.contains($0.message) }
             guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
             // Another change that came in between is kept: this one is then made to what it left.
-            let outcome = exchange.world.update { tables -> Addition in
+            let outcome = try exchange.world.update { tables -> Addition in
                 guard tables.account(account.id) == account else { return .notAsExpected }
                 if let (path, owner) = tables.takenIdentifier(of: changed, written: patch, before: account) {
                     return .taken(path: path, owner: owner)
@@ -180,10 +180,10 @@ extension ControlAPI {
         }
     }
 
-    private func removeAccount(_ exchange: Exchange) -> Response {
+    private func removeAccount(_ exchange: Exchange) throws -> Response {
         guard let account = find(exchange) else { return noSuchAccount(exchange) }
         let reason = exchange.cause("the account was deleted")
-        let removed = exchange.world.update { tables -> [@Sendable (Exchange) -> Void]? in
+        let removed = try exchange.world.update { tables -> [@Sendable (Exchange) throws -> Void]? in
             guard tables.account(account.id) != nil else { return nil }
             // Before the account is removed, so that providers can still look it up.
             let following = providers.compactMap { $0.accountDeleted(account.id, because: reason, from: &tables) }
@@ -191,7 +191,7 @@ extension ControlAPI {
             return following
         }
         guard let removed else { return noSuchAccount(exchange) }
-        for action in removed { action(exchange) }
+        for action in removed { try action(exchange) }
         return Response(status: 204)
     }
 

@@ -9,12 +9,12 @@ extension ControlAPI {
     var clockCalls: [Operation] {
         let shown = CallAnswer.json("The world's time.", ControlAPI.clockSchema)
         return [
-            .control("GET", "clock", "Tells the world's time.", answers: [shown]) { clock($0) },
+            .control("GET", "clock", "Tells the world's time.", answers: [shown]) { try clock($0) },
             .control(
                 "POST", "clock",
                 "Moves the world's time, or makes it stand still. Several orders are carried out as: reset, set, advance, freeze.",
                 reads: .body(ClockOrder.self), answers: [shown]
-            ) { setClock($0, $1) },
+            ) { try setClock($0, $1) },
         ]
     }
 
@@ -49,20 +49,20 @@ extension ControlAPI {
         ) { TimeSpan($0) != nil }
     }
 
-    private func clock(_ exchange: Exchange) -> Response {
-        let (now, isFrozen) = exchange.world.update { ($0.clock.now, $0.clock.isFrozen) }
+    private func clock(_ exchange: Exchange) throws -> Response {
+        let (now, isFrozen) = try exchange.world.update { ($0.clock.now, $0.clock.isFrozen) }
         return ControlAnswer.ok([
             "now": .string(now.text), "milliseconds": .integer(now.milliseconds),
             "frozen": .bool(isFrozen),
         ])
     }
 
-    private func setClock(_ exchange: Exchange, _ order: ClockOrder) -> Response {
+    private func setClock(_ exchange: Exchange, _ order: ClockOrder) throws -> Response {
         guard !order.isEmpty else {
             let message = "give one of advance, set, freeze and reset"
             return ControlAnswer.error(400, "invalidBody", message, path: "$")
         }
-        let isPossible = exchange.world.update { state in
+        let isPossible = try exchange.world.update { state in
             var clock = state.clock
             if order.resets { clock.reset() }
             // Frozen first, so that not a millisecond goes by after the time is set.
@@ -77,6 +77,6 @@ extension ControlAPI {
             return ControlAnswer.error(
                 400, "invalidBody", "the world's time would leave the years 1970 to 9999", path: "$.advance")
         }
-        return clock(exchange)
+        return try clock(exchange)
     }
 }

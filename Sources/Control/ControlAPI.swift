@@ -102,7 +102,7 @@ package struct ControlAPI: Sendable {
             .control(
                 "POST", "reset", "Lets the world begin afresh from its seed.", reads: .noQuery,
                 answers: [.json("It has begun afresh.", ControlAPI.resetSchema)]
-            ) { reset($0) },
+            ) { try reset($0) },
         ]
     }
 
@@ -136,8 +136,8 @@ package struct ControlAPI: Sendable {
             .json(at: exchange.address.ownBase, world: exchange.world.name)
     }
 
-    private func reset(_ exchange: Exchange) -> Response {
-        exchange.world.reset()
+    private func reset(_ exchange: Exchange) throws -> Response {
+        try exchange.world.reset()
         return ControlAnswer.ok(["world": .string(exchange.world.name), "reset": true])
     }
 }

@@ -16,7 +16,7 @@ extension ControlAPI {
                         "The faults.",
                         .members([.required("faults", .sequence(of: ControlAPI.faultSchema), "In their order.")]))
                 ]
-            ) { faults($0) },
+            ) { try faults($0) },
             .control(
                 "POST", "faults",
                 "Orders something to go wrong: at which requests, how often, and how. GET endpoints says what can go wrong where.",
@@ -25,14 +25,14 @@ extension ControlAPI {
                     .json(201, "It is ordered.", ControlAPI.faultSchema),
                     .refusal(409, "tooMany", "There are too many faults, or they are too long."),
                 ]
-            ) { addFault($0, $1) },
+            ) { try addFault($0, $1) },
             .control(
                 "DELETE", "faults", "Withdraws all faults.", reads: .noQuery, answers: [.empty("There are none.")]
-            ) { removeFaults($0) },
+            ) { try removeFaults($0) },
             .control(
                 "DELETE", "faults/:id", "Withdraws a fault.", path: ["The fault's ID."],
                 answers: [.empty("It is withdrawn."), gone]
-            ) { removeFault($0) },
+            ) { try removeFault($0) },
             .control(
                 "GET", "endpoints", "Lists every operation at which something can be ordered to go wrong.",
                 answers: [
@@ -64,15 +64,15 @@ extension ControlAPI {
             .optional("errors", .strings(), "Its own errors, by name."),
         ])
 
-    private func faults(_ exchange: Exchange) -> Response {
-        let queued = exchange.world.update { $0.faults.queued }
+    private func faults(_ exchange: Exchange) throws -> Response {
+        let queued = try exchange.world.update { $0.faults.queued }
         return ControlAnswer.ok(["faults": .array(queued.map(\.json))])
     }
 
-    private func addFault(_ exchange: Exchange, _ body: LocatedJSON) -> Response {
+    private func addFault(_ exchange: Exchange, _ body: LocatedJSON) throws -> Response {
         let misfits = catalog.issues(in: body, exchange.world.seed)
         guard misfits.isEmpty else { return ControlAnswer.error(misfits) }
-        guard let fault = exchange.world.order(Fault(reading: body.value)) else {
+        guard let fault = try exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(
                 409, "tooMany",
                 "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.sizeLimit) bytes of JSON: DELETE faults first"
@@ -81,14 +81,14 @@ extension ControlAPI {
         return ControlAnswer.ok(fault.json, status: 201)
     }
 
-    private func removeFaults(_ exchange: Exchange) -> Response {
-        exchange.world.update { $0.faults.removeAll() }
+    private func removeFaults(_ exchange: Exchange) throws -> Response {
+        try exchange.world.update { $0.faults.removeAll() }
         return Response(status: 204)
     }
 
-    private func removeFault(_ exchange: Exchange) -> Response {
+    private func removeFault(_ exchange: Exchange) throws -> Response {
         let id = exchange.parameters["id"] ?? ""
-        guard exchange.world.update({ $0.faults.remove(id) }) else {
+        guard try exchange.world.update({ $0.faults.remove(id) }) else {
             return ControlAnswer.error(404, "noSuchFault", "no fault \(Diagnosis.quote(id)) is ordered, or it is spent")
         }
         return Response(status: 204)

@@ -22,7 +22,7 @@ extension ControlAPI {
                     .json(
                         "The outcomes.", .members([.required("outcomes", .sequence(of: ordered), "In their order.")]))
                 ]
-            ) { outcomes($0) },
+            ) { try outcomes($0) },
             .control(
                 "POST", "outcomes", "Orders what the next matching authorizations do, without a page.",
                 reads: .body(order),
@@ -31,26 +31,26 @@ extension ControlAPI {
                     .refusal(400, "noSuchAccount", "There is no such account."),
                     .refusal(409, "tooMany", "There are too many outcomes, or they are too long."),
                 ]
-            ) { addOutcome($0, $1) },
+            ) { try addOutcome($0, $1) },
             .control(
                 "DELETE", "outcomes", "Withdraws all outcomes.", reads: .noQuery, answers: [.empty("There are none.")]
-            ) { removeOutcomes($0) },
+            ) { try removeOutcomes($0) },
             .control(
                 "DELETE", "outcomes/:id", "Withdraws an outcome.", path: ["The outcome's ID."],
                 answers: [
                     .empty("It is withdrawn."),
                     .refusal(404, "noSuchOutcome", "No such outcome is ordered, or it is spent."),
                 ]
-            ) { removeOutcome($0) },
+            ) { try removeOutcome($0) },
         ]
     }
 
-    private func outcomes(_ exchange: Exchange) -> Response {
-        let queued = exchange.world.update { $0.outcomes.queued }
+    private func outcomes(_ exchange: Exchange) throws -> Response {
+        let queued = try exchange.world.update { $0.outcomes.queued }
         return ControlAnswer.ok(["outcomes": .array(queued.map(\.json))])
     }
 
-    private func addOutcome(_ exchange: Exchange, _ order: Outcome) -> Response {
+    private func addOutcome(_ exchange: Exchange, _ order: Outcome) throws -> Response {
         if order.kind == .error, order.error == nil {
             return ControlAnswer.error(
                 400, "invalidBody", "the outcome \"error\" needs the error's name", path: "$.error")
@@ -60,28 +60,26 @@ extension ControlAPI {
         }
         let issues = catalog.issues(inOutcome: LocatedJSON(order.json, file: ""), exchange.world.seed)
         guard issues.isEmpty else { return ControlAnswer.error(issues) }
-        do {
-            let added = try exchange.world.update { (tables) throws(ControlRefusal) -> Outcome in
-                let outcome = order.named(tables.outcomes.nextID())
-                guard tables.outcomes.add(outcome) else {
-                    let message =
-                        "at most \(OutcomeQueue.limit) outcomes can be queued, with \(OutcomeQueue.sizeLimit) bytes of texts: DELETE outcomes first"
-                    throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
-                }
-                return outcome
+        let added = try exchange.world.update { tables -> Outcome in
+            let outcome = order.named(tables.outcomes.nextID())
+            guard tables.outcomes.add(outcome) else {
+                let message =
+                    "at most \(OutcomeQueue.limit) outcomes can be queued, with \(OutcomeQueue.sizeLimit) bytes of texts: DELETE outcomes first"
+                throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
             }
-            return ControlAnswer.ok(added.json, status: 201)
-        } catch { return error.response }
+            return outcome
+        }
+        return ControlAnswer.ok(added.json, status: 201)
     }
 
-    private func removeOutcomes(_ exchange: Exchange) -> Response {
-        exchange.world.update { $0.outcomes.removeAll() }
+    private func removeOutcomes(_ exchange: Exchange) throws -> Response {
+        try exchange.world.update { $0.outcomes.removeAll() }
         return Response(status: 204)
     }
 
-    private func removeOutcome(_ exchange: Exchange) -> Response {
+    private func removeOutcome(_ exchange: Exchange) throws -> Response {
         let id = exchange.parameters["id"] ?? ""
-        guard exchange.world.update({ $0.outcomes.remove(id) }) else {
+        guard try exchange.world.update({ $0.outcomes.remove(id) }) else {
             return ControlAnswer.error(
                 404, "noSuchOutcome", "no outcome \(Diagnosis.quote(id)) is ordered, or it is spent")
         }

@@ -48,7 +48,7 @@ extension ControlAPI {
                             .required("advice", .string, "What a correct client does."),
                         ])), gone, .refusal(409, "orderRefused", "One of its orders is refused in this world."),
                 ]
-            ) { await playScenario($0) },
+            ) { try await playScenario($0) },
             .control(
                 "DELETE", "scenarios/:name",
                 "Ends a scenario: its faults and outcomes go, and the clock goes back. What else it did stays.",
@@ -61,7 +61,7 @@ extension ControlAPI {
                             .required("withdrawn", .boolean, "Whether it had begun."),
                         ])), gone,
                 ]
-            ) { withdrawScenario($0) },
+            ) { try withdrawScenario($0) },
         ]
     }
 
@@ -88,7 +88,7 @@ extension ControlAPI {
     }
 
     /// The body may give values for the scenario's parameters.
-    private func playScenario(_ exchange: Exchange) async -> Response {
+    private func playScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         let values: JSONObject
         do {
@@ -101,9 +101,9 @@ extension ControlAPI {
         } catch {
             return ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$")
         }
-        do throws(Scenario.Failure) {
+        do {
             try await exchange.play(scenario, with: values)
-        } catch {
+        } catch let error as Scenario.Failure {
             return ControlAnswer.error(
                 error.response == nil ? 400 : 409, error.response == nil ? "invalidBody" : "orderRefused",
                 error.description)
@@ -115,10 +115,10 @@ extension ControlAPI {
     }
 
     /// Withdraws its faults and outcomes, and moves the clock back. What else it did stays.
-    private func withdrawScenario(_ exchange: Exchange) -> Response {
+    private func withdrawScenario(_ exchange: Exchange) throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([
-            "scenario": .string(scenario.name), "withdrawn": .bool(scenario.withdraw(from: exchange.world)),
+            "scenario": .string(scenario.name), "withdrawn": .bool(try scenario.withdraw(from: exchange.world)),
         ])
     }
 

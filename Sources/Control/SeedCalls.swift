@@ -23,7 +23,7 @@ extension ControlAPI {
             .control(
                 "PUT", "seed", "Lets the world begin afresh from another seed.",
                 reads: .unread(format.schema, isOptional: false), answers: changed
-            ) { replaceSeed($0) },
+            ) { try replaceSeed($0) },
             .control(
                 "POST", "seed",
                 "Merges into the world's seed, as another file would be. The world goes on with all that it has.",
@@ -31,7 +31,7 @@ extension ControlAPI {
                 answers: changed + [
                     .refusal(409, "tooManyOrders", "There is no room for its outcomes or faults.")
                 ]
-            ) { extendSeed($0) },
+            ) { try extendSeed($0) },
         ]
     }
 
@@ -39,13 +39,13 @@ extension ControlAPI {
     private func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
 
     /// The world begins afresh from the body.
-    private func replaceSeed(_ exchange: Exchange) -> Response {
-        change(exchange, "replaced") { source, _ in [source] }
+    private func replaceSeed(_ exchange: Exchange) throws -> Response {
+        try change(exchange, "replaced") { source, _ in [source] }
     }
 
     /// The body is merged in, as another file would be, and the world goes on with all that it has.
-    private func extendSeed(_ exchange: Exchange) -> Response {
-        change(exchange, "merged", isAddition: true) { source, world in
+    private func extendSeed(_ exchange: Exchange) throws -> Response {
+        try change(exchange, "merged", isAddition: true) { source, world in
             // One file takes the place of all before: there would be more with every call.
             [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true), source]
         }
@@ -57,11 +57,10 @@ extension ControlAPI {
 
     private func change(
         _ exchange: Exchange, _ word: String, isAddition: Bool = false, sources: (SeedSource, World) -> [SeedSource]
-    ) -> Response {
-        let body: LocatedJSON
-        do throws(ControlRefusal) { body = try self.body(of: exchange) } catch { return error.response }
+    ) throws -> Response {
+        let body = try self.body(of: exchange)
         for _ in 0..<ControlAPI.attempts {
-            guard let world = worlds.world(exchange.world.name) else { break }
+            guard let world = try worlds.world(exchange.world.name) else { break }
             let files = sources(SeedSource(name: ControlAPI.bodyName, sent: exchange.request.body), world)
             let seed: Seed
             do throws(Issues) { seed = try seeds.check(files) } catch {
@@ -81,10 +80,9 @@ extension ControlAPI {
                     409, "tooManyOrders",
                     "the world has \(OutcomeQueue.limit) outcomes or \(FaultQueue.limit) faults already")
             }
-            if worlds.give(played, lease, to: world, adding: isAddition ? body : nil) {
+            if try worlds.give(played, lease, to: world, adding: isAddition ? body : nil) {
                 return ControlAnswer.ok(["world": .string(world.name), "seed": .string(word)])
             }
-            if exchange.storeHasFailed { break }
         }
         return ControlAnswer.error(
             409, "changedMeanwhile", "the world's seed was changed by other requests at the same time; try again")

@@ -26,7 +26,7 @@ extension ControlAPI {
                     .json("The world.", ControlAPI.snapshotSchema),
                     .refusal(409, "tooLarge", "The world is too large for a snapshot."),
                 ]
-            ) { await snapshot($0) },
+            ) { try await snapshot($0) },
             .control(
                 "PUT", "snapshot", "Puts a world that was shown so in the place of this one.",
                 reads: .unread(ControlAPI.snapshotSchema),
@@ -41,7 +41,7 @@ extension ControlAPI {
                     .refusal(409, "changedMeanwhile", "Other requests have changed the world at the same time."),
                     .refusal(503, "tooManySeeds", "There is no room for the snapshot's seed."),
                 ]
-            ) { await loadSnapshot($0) },
+            ) { try await loadSnapshot($0) },
         ]
     }
 
@@ -57,12 +57,9 @@ extension ControlAPI {
             .required("tables", .map(of: .sequence(of: .any)), "The rows of its tables."),
         ])
 
-    private func snapshot(_ exchange: Exchange) async -> Response {
-        await exchange.aside {
-            let bytes: [UInt8]
-            do throws(StoreFailure) { bytes = try exchange.world.snapshot(version: version) } catch {
-                return ControlAPI.refusal(error)
-            }
+    private func snapshot(_ exchange: Exchange) async throws -> Response {
+        try await exchange.aside {
+            let bytes = try exchange.world.snapshot(version: version)
             guard bytes.count <= WorldSnapshot.sizeLimit else {
                 return ControlAnswer.error(
                     409, "tooLarge",
@@ -79,13 +76,11 @@ extension ControlAPI {
 
     /// All of it or nothing. Only where the snapshot has another seed than the world and the store fails after that was changed, the
     /// world is a new one of that seed.
-    private func loadSnapshot(_ exchange: Exchange) async -> Response {
-        await exchange.aside {
-            do throws(ControlRefusal) { return try load(exchange) } catch { return error.response }
-        }
+    private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
+        try await exchange.aside { try load(exchange) }
     }
 
-    private func load(_ exchange: Exchange) throws(ControlRefusal) -> Response {
+    private func load(_ exchange: Exchange) throws -> Response {
         let snapshot: WorldSnapshot
         do throws(SnapshotIssue) {
             snapshot = try WorldSnapshot(reading: exchange.request.body, exchange.world.seed.format)
@@ -93,15 +88,15 @@ extension ControlAPI {
             throw ControlRefusal(ControlAnswer.error(400, "invalidSnapshot", error.message, path: error.path))
         }
         let world = try begun(exchange.world.name, with: snapshot)
-        do throws(StoreFailure) { try world.load(snapshot) } catch { throw ControlRefusal(ControlAPI.refusal(error)) }
+        try world.load(snapshot)
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
     /// The world, with the snapshot's seed.
-    private func begun(_ name: String, with snapshot: WorldSnapshot) throws(ControlRefusal) -> World {
+    private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {
-            guard let world = worlds.world(name) else { break }
+            guard let world = try worlds.world(name) else { break }
             if world.seed.document.text == snapshot.seed { return world }
             let source = SeedSource(name: "the snapshot's seed", sent: Array(snapshot.seed.utf8))
             let seed: Seed
@@ -121,14 +116,10 @@ extension ControlAPI {
                         "the snapshot has another seed than this daemon, and there is no room for one more: delete worlds that are done (DELETE worlds/NAME)"
                     ))
             }
-            if worlds.give(played, lease, to: world), let begun = worlds.existing(name) { return begun }
+            if try worlds.give(played, lease, to: world), let begun = try worlds.existing(name) { return begun }
         }
         throw ControlRefusal(
             ControlAnswer.error(
                 409, "changedMeanwhile", "the world was changed by other requests at the same time; try again"))
-    }
-
-    private static func refusal(_ failure: StoreFailure) -> Response {
-        ControlAnswer.error(503, failure.kind.code, failure.diagnosis.line)
     }
 }

@@ -25,7 +25,7 @@ extension ControlAPI {
                     .refusal(429, "tooManyProjects", "At Firebase: the world has too many projects that no seed has."),
                     .refusal(500, "signing", "The token can't be signed."),
                 ], keys: keyOwners
-            ) { await mintToken($0, $1) },
+            ) { try await mintToken($0, $1) },
             .control(
                 "POST", "tokens/revocations",
                 "Ends one access or refresh token, whoever gave it out; what else came of the sign-in goes on.",
@@ -40,12 +40,12 @@ extension ControlAPI {
                         ])),
                     .refusal(404, "noSuchToken", "No provider has given it out here, or it has ended already."),
                 ]
-            ) { revokeToken($0, $1) },
+            ) { try revokeToken($0, $1) },
         ]
     }
 
-    private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async -> Response {
-        do throws(ControlRefusal) {
+    private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async throws -> Response {
+        do {
             let provider = providers.first { $0.name == order.provider }
             guard let draft = try provider?.token(for: order.wanted, in: exchange) else {
                 return ControlAnswer.error(
@@ -55,7 +55,7 @@ extension ControlAPI {
             }
             if order.tampering.signature == .unknownKey { await exchange.world.keys[draft.owner].unpublishedIsReady() }
             return try mint(draft, order.tampering, in: exchange)
-        } catch {
+        } catch let error as ControlRefusal {
             return error.response
         }
     }
@@ -114,9 +114,9 @@ extension ControlAPI {
         }
     }
 
-    private func revokeToken(_ exchange: Exchange, _ order: TokenRevocation) -> Response {
+    private func revokeToken(_ exchange: Exchange, _ order: TokenRevocation) throws -> Response {
         for provider in providers {
-            guard let (kind, client) = provider.endToken(order.token, in: exchange) else { continue }
+            guard let (kind, client) = try provider.endToken(order.token, in: exchange) else { continue }
             return ControlAnswer.ok([
                 "provider": .string(provider.name), "kind": .string(kind), "client": .string(client),
             ])

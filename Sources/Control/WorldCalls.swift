@@ -42,7 +42,7 @@ extension ControlAPI {
                                 "droppedAfterIdleSeconds", .count, "After how long without use a world is dropped."),
                         ]))
                 ]
-            ) { listWorlds($0) },
+            ) { try listWorlds($0) },
             .control(
                 "POST", "worlds", "Makes a world, if there is none of that name, with a port of its own if it asks.",
                 reads: .body(WorldOrder.self),
@@ -56,17 +56,17 @@ extension ControlAPI {
                     .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
                     .refusal(503, "tooManyPorts", "Too many worlds have ports of their own."),
                 ]
-            ) { addWorld($0, $1) },
+            ) { try addWorld($0, $1) },
             .control(
                 "DELETE", "worlds/:name", "Drops a world with all that it holds.", path: ["The world's name."],
                 answers: [
                     .empty("It is dropped."), gone, .refusal(409, "defaultWorld", "The default world stays."),
                 ]
-            ) { removeWorld($0) },
+            ) { try removeWorld($0) },
             .control(
                 "POST", "worlds/:name/reset", "Lets another world begin afresh from its seed.",
                 path: ["The world's name."], answers: [.json("It has begun afresh.", ControlAPI.resetSchema), gone]
-            ) { resetWorld($0) },
+            ) { try resetWorld($0) },
         ]
     }
 
@@ -90,9 +90,9 @@ extension ControlAPI {
     static let resetSchema = Schema.members(
         "Reset", [.required("world", .string, "Which world."), .required("reset", .boolean, "Always true.")])
 
-    private func listWorlds(_ exchange: Exchange) -> Response {
-        worlds.budget.recordings.refreshCounts()
-        let all = worlds.list.map { entry -> JSONValue in
+    private func listWorlds(_ exchange: Exchange) throws -> Response {
+        try worlds.budget.recordings.refreshCounts()
+        let all = try worlds.list().map { entry -> JSONValue in
             var world = JSONObject([
                 ("name", .string(entry.name)), ("idleSeconds", .integer(Int64(entry.idle))),
                 ("requests", .integer(Int64(entry.recording.count))),
@@ -119,9 +119,9 @@ extension ControlAPI {
     }
 
     /// 201 for a world that is made, 200 for one that was there.
-    private func addWorld(_ exchange: Exchange, _ order: WorldOrder) -> Response {
-        let isMissing = worlds.existing(order.name) == nil
-        guard let world = worlds.world(order.name) else {
+    private func addWorld(_ exchange: Exchange, _ order: WorldOrder) throws -> Response {
+        let isMissing = try worlds.existing(order.name) == nil
+        guard let world = try worlds.world(order.name) else {
             return ControlAnswer.error(
                 503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
             )
@@ -132,14 +132,14 @@ extension ControlAPI {
         var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {
             do { port = try world.open(listen, by: ports) } catch {
-                if isNew { worlds.dropUntouched(world) }
+                if isNew { try worlds.dropUntouched(world) }
                 return refusal(error, world.name, .http)
             }
         }
         if let listen = order.smtp {
             do { _ = try world.open(listen, by: mailPorts) } catch {
                 if !hadPort { world.closePort(.http) }
-                if isNew { worlds.dropUntouched(world) }
+                if isNew { try worlds.dropUntouched(world) }
                 return refusal(error, world.name, .smtp)
             }
         }
@@ -178,23 +178,23 @@ extension ControlAPI {
         }
     }
 
-    private func removeWorld(_ exchange: Exchange) -> Response {
+    private func removeWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard name != worlds.unnamed else {
             return ControlAnswer.error(
                 409, "defaultWorld", "the default world stays: POST reset makes it afresh")
         }
-        guard worlds.drop(name) else {
+        guard try worlds.drop(name) else {
             return noSuchWorld(name)
         }
         return Response(status: 204)
     }
 
     /// `POST reset` in another world. One that isn't there isn't made for it.
-    private func resetWorld(_ exchange: Exchange) -> Response {
+    private func resetWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
-        guard let world = worlds.existing(name) else { return noSuchWorld(name) }
-        world.reset()
+        guard let world = try worlds.existing(name) else { return noSuchWorld(name) }
+        try world.reset()
         return ControlAnswer.ok(["world": .string(name), "reset": true])
     }
 

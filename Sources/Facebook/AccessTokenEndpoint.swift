@@ -16,7 +16,7 @@ import Time
 // app's own token is APPID|SECRET.
 
 extension FacebookProvider {
-    func token(_ exchange: Exchange) throws(GraphError) -> Response {
+    func token(_ exchange: Exchange) throws -> Response {
         let app = try app(exchange)
         switch parameter("grant_type", exchange) {
         case "client_credentials":
@@ -62,7 +62,7 @@ extension FacebookProvider {
     /// Facebook's order isn't documented.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
-    private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws(GraphError) -> Response {
+    private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws -> Response {
         let redirectURI = parameter("redirect_uri", exchange) ?? ""
         let isOfScript = redirectURI.isEmpty && isOfScript(code: parameter("code", exchange) ?? "", exchange)
         guard !redirectURI.isEmpty || isOfScript else {
@@ -93,11 +93,12 @@ extension FacebookProvider {
         typealias Redeemed = (code: Redemption.Redeemed<FacebookGrant>, accessToken: String)
         let redeemed: Redeemed
         do {
-            redeemed = try exchange.world.update { (tables) throws(Redemption.Failure) -> Redeemed in
+            redeemed = try exchange.world.update { tables -> Redeemed in
                 // A verifier does for the secret only where there was a challenge.
                 if !isSecret, let code = tables.find(AuthorizationCode<FacebookGrant>.self, code), code.challenge == nil
                 {
-                    throw .codeVerifier("client_secret is missing, and the dialog was opened without a code_challenge")
+                    throw Redemption.Failure.codeVerifier(
+                        "client_secret is missing, and the dialog was opened without a code_challenge")
                 }
                 let redeemed = try FacebookProvider.redemption.redeem(FacebookGrant.self, request, in: &tables)
                 let details = redeemed.code.details
@@ -107,7 +108,7 @@ extension FacebookProvider {
                         redeemed.grant, issuedAt: details.issuedAt, authNonce: details.authNonce)
                 )
             }
-        } catch {
+        } catch let error as Redemption.Failure {
             guard case .unknown = error else { throw refusal(error, isSecret: isSecret) }
             throw refusal(
                 error, isSecret: isSecret,
@@ -160,8 +161,8 @@ extension FacebookProvider {
     /// The ID token of a sign-in with the scope `openid`.
     func idToken(
         _ account: Account, _ grant: FacebookGrant, nonce: String?, _ accessToken: String?, _ exchange: Exchange
-    ) throws(GraphError) -> String {
-        let token = limitedLogin(
+    ) throws -> String {
+        let token = try limitedLogin(
             account, app: grant.app, permissions: grant.granted, nonce: nonce, accessToken: accessToken, in: exchange)
         do { return try exchange.mint(.facebook, token.claims, at: token.issuedAt, type: "JWT") } catch {
             throw GraphError(
@@ -172,7 +173,7 @@ extension FacebookProvider {
 
     // MARK: - A token for a token
 
-    private func exchangeToken(_ exchange: Exchange, _ app: FacebookApp) throws(GraphError) -> String {
+    private func exchangeToken(_ exchange: Exchange, _ app: FacebookApp) throws -> String {
         guard let text = parameter("fb_exchange_token", exchange), !text.isEmpty else {
             // https://github.com/mobolic/facebook-sdk asserts it in its tests.
             throw GraphError(
@@ -185,13 +186,13 @@ extension FacebookProvider {
                 message: "The access token does not belong to application \(app.id)", code: 1,
                 diagnosis: Diagnosis("the token was given to the app \"\(caller.grant.app)\""))
         }
-        let made = exchange.world.update { tables -> String? in
+        let made = try exchange.world.update { tables -> String? in
             guard let token = tables.find(Token<FacebookGrant>.self, text),
                 let grant = tables.find(FacebookGrant.self, token.grant)
             else { return nil }
             return tables.makeAccessToken(grant, issuedAt: token.details.issuedAt)
         }
-        guard let made else { throw .notAuthorized(app: app.id) }
+        guard let made else { throw GraphError.notAuthorized(app: app.id) }
         return made
     }
 

@@ -47,7 +47,7 @@ extension FacebookProvider {
             "For one app of one person, what the data deletion request callback answered; null where it has none."),
     ]
 
-    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async -> Response {
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {
         let noClient: (String) -> String? = { id in
             apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(apps.hint(for: id))" : nil
         }
@@ -55,11 +55,11 @@ extension FacebookProvider {
             guard let account = order.account, let app = order.client else { return nil }
             return tables.find(FacebookGrant.self, FacebookGrant.key(account, app: app))
         }
-        guard let grant = named, let removal = remove(grant, in: exchange) else {
-            return exchange.revoke(FacebookGrant.self, order, noClient: noClient) { grant, id in
+        guard let grant = named, let removal = try remove(grant, in: exchange) else {
+            return try exchange.revoke(FacebookGrant.self, order, noClient: noClient) { grant, id in
                 grant.app == id
             } end: { grant in
-                guard let removal = remove(grant, in: exchange) else { return false }
+                guard let removal = try remove(grant, in: exchange) else { return false }
                 for message in [removal.deauthorization, removal.dataDeletion].compactMap({ $0 }) {
                     exchange.send(message)
                 }
@@ -80,9 +80,9 @@ extension FacebookProvider {
     }
 
     /// Ends a grant; the messages that tell of it. `nil` when it has ended before.
-    private func remove(_ grant: FacebookGrant, in exchange: Exchange) -> Removal? {
+    private func remove(_ grant: FacebookGrant, in exchange: Exchange) throws -> Removal? {
         let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.app))")
-        let removed = exchange.world.update { tables -> (account: Account?, at: Instant)? in
+        let removed = try exchange.world.update { tables -> (account: Account?, at: Instant)? in
             guard tables.remove(grant, because: reason) else { return nil }
             return (tables.account(grant.account), tables.now)
         }

@@ -27,7 +27,7 @@ extension FacebookProvider {
         world.read { tables in tables.account(facebookID: subject)?.id }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
-        exchange.world.update { $0.endToken(text, FacebookGrant.self) }
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.endToken(text, FacebookGrant.self) }
     }
 }

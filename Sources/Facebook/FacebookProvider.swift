@@ -59,7 +59,7 @@ package struct FacebookProvider: Provider {
                 .revocations(
                     of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
                     told: FacebookProvider.toldOfRemoval
-                ) { await revokeByOrder($0, $1) },
+                ) { try await revokeByOrder($0, $1) },
             ]
     }
 
@@ -69,8 +69,10 @@ package struct FacebookProvider: Provider {
         let traits = OperationTraits.authorization(
             errors: ["access_denied", "server_error"] + FacebookProvider.dialogErrors.keys.sorted(), mints: .facebook)
         return [
-            Operation("GET", host, path, keys: [.facebook], traits) { hasVersion($0) ? authorize($0) : nothing($0) },
-            Operation("POST", host, path, keys: [.facebook], traits) { hasVersion($0) ? decide($0) : nothing($0) },
+            Operation("GET", host, path, keys: [.facebook], traits) {
+                try hasVersion($0) ? authorize($0) : nothing($0)
+            },
+            Operation("POST", host, path, keys: [.facebook], traits) { try hasVersion($0) ? decide($0) : nothing($0) },
         ]
     }
 
@@ -79,7 +81,7 @@ package struct FacebookProvider: Provider {
     private func graph(below version: String, _ slash: String = "") -> [Operation] {
         func call(
             _ method: String, _ path: String, mints owner: KeyOwner? = nil,
-            run: @escaping @Sendable (Exchange) throws(GraphError) -> Response
+            run: @escaping @Sendable (Exchange) throws -> Response
         ) -> Operation {
             self.call(method, version + path + slash, partOf: slash.isEmpty ? nil : path, mints: owner, run: run)
         }
@@ -116,7 +118,7 @@ package struct FacebookProvider: Provider {
     /// the app's setting, and not said here.
     private func call(
         _ method: String, _ path: String, partOf whole: String?, mints owner: KeyOwner?,
-        run: @escaping @Sendable (Exchange) throws(GraphError) -> Response
+        run: @escaping @Sendable (Exchange) throws -> Response
     ) -> Operation {
         var traits = OperationTraits.api(orderedErrors, mints: owner)
         traits.partOf = whole
@@ -125,9 +127,9 @@ package struct FacebookProvider: Provider {
         ) { exchange in
             if let excess = excess(exchange) { return excess }
             var response: Response
-            do throws(GraphError) {
+            do {
                 response = hasVersion(exchange) ? try run(exchange) : try objects(exchange)
-            } catch {
+            } catch let error as GraphError {
                 response = error.response
             }
             let versions = ["version", "id"].compactMap { exchange.parameters[$0] }
@@ -179,7 +181,7 @@ package struct FacebookProvider: Provider {
 
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         tables.endGrants(FacebookGrant.self, of: account, because: reason)
         return nil
     }

@@ -48,8 +48,8 @@ extension FacebookProvider {
     func limitedLogin(
         _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
         in exchange: Exchange
-    ) -> LimitedLogin {
-        let (identifier, now, friends) = exchange.world.update { tables in
+    ) throws -> LimitedLogin {
+        let (identifier, now, friends) = try exchange.world.update { tables in
             (tables.random.bytes(16), tables.now, tables.friends(of: account, in: app).map(\.facebook.id))
         }
         return LimitedLogin(
@@ -58,9 +58,9 @@ extension FacebookProvider {
             issuedAt: now, accessToken: accessToken, friends: friends)
     }
 
-    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: apps.hint(for: wanted.client)) }
-        let token = limitedLogin(
+        let token = try limitedLogin(
             try wanted.person(in: exchange), app: wanted.client,
             permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce, in: exchange)
         return TokenDraft(claims: token.claims, owner: .facebook, type: "JWT")

@@ -152,10 +152,10 @@ extension FacebookProvider {
         "1349003": "Login Error: There is an error in logging you into this application. Please try again later.",
     ]
 
-    func authorize(_ exchange: Exchange) -> Response {
+    func authorize(_ exchange: Exchange) throws -> Response {
         let request: DialogRequest
         do { request = try DialogRequest(exchange.request.queryForm, self) } catch { return page(error) }
-        let decision = exchange.decision(
+        let decision = try exchange.decision(
             provider: name, client: request.app.id, interaction: request.app.interaction)
         switch decision {
         case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
@@ -170,13 +170,13 @@ extension FacebookProvider {
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
             if let page = blocked(request, account) { return page }
-            return approved(exchange, request, by: account, outcome?.scopes ?? request.permissions)
+            return try approved(exchange, request, by: account, outcome?.scopes ?? request.permissions)
         }
     }
 
     /// What a page's form says.
-    func decide(_ exchange: Exchange) -> Response {
-        guard let (form, answer) = pages.answer(exchange.request.bodyForm, in: exchange) else {
+    func decide(_ exchange: Exchange) throws -> Response {
+        guard let (form, answer) = try pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
         }
@@ -203,7 +203,7 @@ extension FacebookProvider {
                     choices: asked.filter { !granted.contains($0) }, request: request.form)
             }
             let chosen = pages.choices(exchange.request.bodyForm)
-            return approved(
+            return try approved(
                 exchange, request, by: account,
                 chosen.map { chosen in asked.filter { granted.contains($0) || chosen.contains($0) } } ?? asked)
         }
@@ -254,8 +254,8 @@ extension FacebookProvider {
 
     private func approve(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
-    ) -> Approved? {
-        exchange.world.update(for: account.id) { tables in
+    ) throws -> Approved? {
+        try exchange.world.update(for: account.id) { tables in
             let now = tables.now
             let asked = FacebookProvider.asked(request, of: account.id, tables)
             let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
@@ -285,8 +285,8 @@ extension FacebookProvider {
 
     private func approved(
         _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
-    ) -> Response {
-        guard let approved = approve(exchange, request, by: account, permissions) else {
+    ) throws -> Response {
+        guard let approved = try approve(exchange, request, by: account, permissions) else {
             return choosePerson(exchange, request)
         }
         var fields: [(String, String)] = []
@@ -298,13 +298,13 @@ extension FacebookProvider {
             ]
         }
         if request.responseTypes.contains("id_token") {
-            do throws(GraphError) {
+            do {
                 fields.append(
                     (
                         "id_token",
                         try idToken(account, approved.grant, nonce: request.nonce, approved.accessToken, exchange)
                     ))
-            } catch {
+            } catch let error as GraphError {
                 return failed(exchange, request, [("error", "server_error")], error.diagnosis.line)
             }
         }

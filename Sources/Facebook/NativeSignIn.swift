@@ -33,7 +33,7 @@ extension FacebookProvider {
                     "systemAccountAppDisabled", "systemAccountUnavailable", "badChallengeString", "invalidIDToken",
                     "missingAccessToken",
                 ], mints: .facebook)
-        ) { authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }
     }
 
     private struct NativeRequest: SchemaObject {
@@ -62,8 +62,8 @@ extension FacebookProvider {
         }
     }
 
-    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
-        do throws(ControlRefusal) {
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) throws -> Response {
+        do {
             let app = try apps.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
             // The SDK reports a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
@@ -74,15 +74,15 @@ extension FacebookProvider {
             let permissions = FacebookPermission.asked(body.scopes)
             let userID = JSONValue.string(account.facebook.id)
             guard body.tracking == .limited else {
-                guard let token = makeAccessToken(of: account, app: app.id, permissions, exchange) else {
+                guard let token = try makeAccessToken(of: account, app: app.id, permissions, exchange) else {
                     throw Decision.noSuchAccount
                 }
                 return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
             }
-            let token = limitedLogin(
+            let token = try limitedLogin(
                 account, app: app.id, permissions: permissions, nonce: body.nonce, in: exchange)
             return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
-        } catch {
+        } catch let error as ControlRefusal {
             return error.response
         }
     }
@@ -90,8 +90,8 @@ extension FacebookProvider {
     /// `nil` when the person is gone.
     private func makeAccessToken(
         of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
-    ) -> String? {
-        exchange.world.update(for: account.id) { tables in
+    ) throws -> String? {
+        try exchange.world.update(for: account.id) { tables in
             let grant = tables.consent(account.id, to: app, asked: permissions, approving: permissions)
             return tables.makeAccessToken(grant, issuedAt: tables.now)
         }

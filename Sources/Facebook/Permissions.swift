@@ -28,21 +28,21 @@ extension FacebookProvider {
     }
 
     /// The JavaScript SDK posts it, with `method=delete`.
-    func postPermissions(_ exchange: Exchange) throws(GraphError) -> Response {
+    func postPermissions(_ exchange: Exchange) throws -> Response {
         if parameter("method", exchange)?.lowercased() == "delete" { return try revoke(exchange) }
         throw unserved(exchange)
     }
 
-    func revoke(_ exchange: Exchange) throws(GraphError) -> Response {
+    func revoke(_ exchange: Exchange) throws -> Response {
         let grant = try person(exchange).grant
         let reason = exchange.cause("the permissions of the app were deleted")
-        let isChanged = exchange.world.update { tables in
+        let isChanged = try exchange.world.update { tables in
             if let permission = exchange.parameters["permission"] {
                 return tables.change(FacebookGrant.self, grant.key) { $0.decline(permission) }
             }
             return tables.remove(grant, because: reason)
         }
-        guard isChanged else { throw .notAuthorized(app: grant.app) }
+        guard isChanged else { throw GraphError.notAuthorized(app: grant.app) }
         return FacebookProvider.json(["success": true])
     }
 }

@@ -81,10 +81,13 @@ struct FirebaseCall: Sendable {
         try exchange.world.read(body)
     }
 
-    /// Changes the world's tables: all that `body` does, or nothing when it throws. Nothing slow belongs in here.
-    func update<Result: Sendable, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    /// Changes the world's tables. Nothing slow belongs in here.
+    func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
+        try exchange.world.update(body)
+    }
+
+    /// Changes the world's tables, or nothing when `body` throws.
+    func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try exchange.world.update(body)
     }
 }

@@ -4,13 +4,13 @@ import Time
 
 extension FirebaseProvider {
     /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
-    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         // A project that was taken on trust is one from then on.
         let pool = UserPool(project: wanted.client, tenant: nil)
         let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
         guard let project = projects.project(id: wanted.client) ?? (isMade ? Project(unseeded: wanted.client) : nil)
         else { throw wanted.noSuchClient("project", hint: "") }
-        do throws(FirebaseError) { try exchange.admit(project) } catch {
+        do { try exchange.admit(project) } catch let error as FirebaseError {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
         }
         let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())

@@ -39,10 +39,10 @@ package struct FirebaseProvider: Provider {
         projects = ProjectDirectory(seed[FirebaseSection.self], imported: seed.export(AccountExport.self))
     }
 
-    package func seedExtended(in world: World, after earlier: Seed) {
+    package func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure) {
         let known = earlier[FirebaseSection.self].projects
         for project in world.seed[FirebaseSection.self].projects {
-            world.populate(project, after: known.first { $0.id == project.id })
+            try world.populate(project, after: known.first { $0.id == project.id })
         }
     }
 
@@ -83,7 +83,7 @@ package struct FirebaseProvider: Provider {
     /// Deleting a seeded person changes nothing here: Firebase's users are separate from them.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
@@ -103,9 +103,7 @@ package struct FirebaseProvider: Provider {
             method, [host], path, cors: .any, keys: IdentitySources.keyOwners + [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
-            await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
-                try clientCall(exchange)
-            }
+            try await FirebaseProvider.serve(exchange, dialect, run) { try clientCall(exchange) }
         }
     }
 
@@ -117,36 +115,34 @@ package struct FirebaseProvider: Provider {
             method, [FirebaseProvider.host], path, cors: .any, keys: [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
-            await FirebaseProvider.serve(exchange, dialect, run) { () throws(FirebaseError) in
-                try adminCall(exchange)
-            }
+            try await FirebaseProvider.serve(exchange, dialect, run) { try adminCall(exchange) }
         }
     }
 
     private static func serve(
         _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Method,
-        call: () throws(FirebaseError) -> FirebaseCall
-    ) async -> Response {
-        do throws(FirebaseError) {
+        call: () throws -> FirebaseCall
+    ) async throws -> Response {
+        do {
             let answer = try await run(try call())
             var response = FirebaseProvider.json(.object(answer.body))
             if let note = answer.note { response = response.noted(note) }
             return answer.diagnosis.map { response.diagnosed($0) } ?? response
-        } catch {
+        } catch let error as FirebaseError {
             return error.response(dialect)
         }
     }
 
     /// A call by an app, whose project its API key names. An administrator may call an app's operations, too, and name the
     /// project in the body.
-    private func clientCall(_ exchange: Exchange) throws(FirebaseError) -> FirebaseCall {
+    private func clientCall(_ exchange: Exchange) throws -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
         let body = try FirebaseCall.body(of: exchange)
         let named = body["targetProjectId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         let project =
             if let named, isAdmin { try project(id: named, in: exchange) } else { try project(of: exchange) }
         guard named == nil || isAdmin else {
-            throw .foreignProject
+            throw FirebaseError.foreignProject
         }
         let idToken = DecodedIDToken(body)
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
@@ -154,8 +150,10 @@ package struct FirebaseProvider: Provider {
     }
 
     /// A call by an administrator, whose project the address names.
-    func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws(FirebaseError) -> FirebaseCall {
-        guard isOpen || FirebaseProvider.isAdministrator(exchange) else { throw .notAdministrator(exchange) }
+    func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws -> FirebaseCall {
+        guard isOpen || FirebaseProvider.isAdministrator(exchange) else {
+            throw FirebaseError.notAdministrator(exchange)
+        }
         let text = exchange.parameters["project"] ?? ""
         // "P:createSessionCookie" is one segment.
         let id = String(text.prefix { $0 != ":" })
@@ -191,11 +189,11 @@ package struct FirebaseProvider: Provider {
     }
 
     /// The project whose API key the request carries; for an administrator without one, the default project.
-    func project(of exchange: Exchange) throws(FirebaseError) -> Project {
+    func project(of exchange: Exchange) throws -> Project {
         let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key") ?? ""
         guard key.isEmpty else { return try project(apiKey: key, in: exchange) }
         guard FirebaseProvider.isAdministrator(exchange), let id = projects.defaultProject?.id else {
-            throw .noAPIKey()
+            throw FirebaseError.noAPIKey()
         }
         return try project(id: id, in: exchange)
     }

@@ -46,8 +46,8 @@ extension FirebaseCall {
     func signIn(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
-    ) throws(FirebaseError) -> SignInResult {
-        let begun = try update { (tables) throws(FirebaseError) -> BegunSignIn in
+    ) throws -> SignInResult {
+        let begun = try update { tables -> BegunSignIn in
             // A factor may have been enrolled while the first one was judged.
             let current = try tables.current(user)
             let factors = secondFactors(of: current, after: provider)
@@ -87,8 +87,8 @@ extension FirebaseCall {
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
-    ) throws(FirebaseError) -> Tokens {
-        let opened = try update { (tables) throws(FirebaseError) -> OpenedSession in
+    ) throws -> Tokens {
+        let opened = try update { tables -> OpenedSession in
             tables.open(
                 try tables.current(user), provider: provider, secondFactor: secondFactor, authTime: authTime,
                 customClaims: customClaims, attributes: attributes)
@@ -123,9 +123,9 @@ extension FirebaseCall {
     /// Signs in without a session.
     func signInWithoutSession(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
-    ) throws(FirebaseError) -> String {
-        let user = try update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.find(User.self, user.key) else { throw .userIsGone }
+    ) throws -> String {
+        let user = try update { tables -> User in
+            guard var user = tables.find(User.self, user.key) else { throw FirebaseError.userIsGone }
             user.lastLoginAt = tables.now
             tables.put(user)
             return user

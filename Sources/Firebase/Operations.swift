@@ -5,7 +5,7 @@ import EmulatorCore
 /// What is served, by the names that clients call it by.
 extension FirebaseProvider {
     /// A method of the service: what it does for a call that may be made.
-    typealias Method = @Sendable (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
+    typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var operations: [Operation] {
         methods + publicDocuments + tokenOperations + keySets + pages + scripts + emulatorOperations + exportCalls
@@ -13,8 +13,7 @@ extension FirebaseProvider {
 
     private var methods: [Operation] {
         legacyAdminMethods.map { served in
-            method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") {
-                (call) async throws(FirebaseError) in
+            method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") { call in
                 // Only the body names the project. Without it, production refuses as well.
                 guard call.isAdmin, call.has("targetProjectId") else {
                     throw FirebaseError(
@@ -40,7 +39,7 @@ extension FirebaseProvider {
             }
             // The last segment is the project's or tenant's ID, a colon and what is done with it.
             + FirebaseProvider.scopes.map { scope in
-                adminMethod("POST", scope) { (call) async throws(FirebaseError) in
+                adminMethod("POST", scope) { call in
                     FirebaseProvider.scopeMethod(of: call.exchange) == "queryAccounts"
                         ? try query(call) : try createSessionCookie(call)
                 }
@@ -65,16 +64,12 @@ extension FirebaseProvider {
 
     private var publicDocuments: [Operation] {
         let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
-        let configuration: Method = { (call) async throws(FirebaseError) in FirebaseProvider.configuration(call) }
-        let recaptcha: Method = { (call) async throws(FirebaseError) in
-            FirebaseProvider.recaptchaParameters(call)
-        }
+        let configuration: Method = FirebaseProvider.configuration
+        let recaptcha: Method = FirebaseProvider.recaptchaParameters
         return [
             method("GET", host, "/v1/projects", run: configuration),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", run: configuration),
-            method("GET", host, "/v2/recaptchaConfig", in: .status) { (call) async throws(FirebaseError) in
-                try FirebaseProvider.recaptcha(call)
-            },
+            method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha),
             method("GET", host, "/v1/recaptchaParams", run: recaptcha),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
             Operation(
@@ -93,7 +88,7 @@ extension FirebaseProvider {
             Operation(
                 "POST", [FirebaseProvider.tokenHost, FirebaseProvider.legacyHost], "/v1/token", cors: .any,
                 keys: [.firebase], .api(FirebaseError.ordered(.status), mints: .firebase)
-            ) { token($0) }
+            ) { try token($0) }
         ]
     }
 
@@ -124,67 +119,67 @@ extension FirebaseProvider {
         [
             (
                 "signInWithIdp", "verifyAssertion",
-                { (call) async throws(FirebaseError) in try await signInWithIdp(call) }
+                signInWithIdp
             ),
             (
                 "createAuthUri", "createAuthUri",
-                { (call) async throws(FirebaseError) in try await createAuthUri(call) }
+                createAuthUri
             ),
             (
                 "signUp", "signupNewUser",
-                { (call) async throws(FirebaseError) in call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
+                { call in call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
                 }
             ),
             (
                 "signInWithPassword", "verifyPassword",
-                { (call) async throws(FirebaseError) in try await signInWithPassword(call) }
+                signInWithPassword
             ),
             (
                 "signInWithCustomToken", "verifyCustomToken",
-                { (call) async throws(FirebaseError) in try signInWithCustomToken(call) }
+                signInWithCustomToken
             ),
             (
                 "signInWithEmailLink", "emailLinkSignin",
-                { (call) async throws(FirebaseError) in try await signInWithEmailLink(call) }
+                signInWithEmailLink
             ),
             (
                 "sendOobCode", "getOobConfirmationCode",
-                { (call) async throws(FirebaseError) in try await sendOobCode(call) }
+                sendOobCode
             ),
-            ("resetPassword", "resetPassword", { (call) async throws(FirebaseError) in try resetPassword(call) }),
+            ("resetPassword", "resetPassword", resetPassword),
             (
                 "sendVerificationCode", "sendVerificationCode",
-                { (call) async throws(FirebaseError) in try await sendVerificationCode(call) }
+                sendVerificationCode
             ),
             (
                 "signInWithPhoneNumber", "verifyPhoneNumber",
-                { (call) async throws(FirebaseError) in try await signInWithPhoneNumber(call) }
+                signInWithPhoneNumber
             ),
-            ("lookup", "getAccountInfo", { (call) async throws(FirebaseError) in try lookup(call) }),
-            ("update", "setAccountInfo", { (call) async throws(FirebaseError) in try await update(call) }),
-            ("delete", "deleteAccount", { (call) async throws(FirebaseError) in try delete(call) }),
-            ("verifyIosClient", "verifyClient", { (_) async throws(FirebaseError) in FirebaseProvider.verifyClient() }),
+            ("lookup", "getAccountInfo", lookup),
+            ("update", "setAccountInfo", update),
+            ("delete", "deleteAccount", delete),
+            ("verifyIosClient", "verifyClient", { _ in FirebaseProvider.verifyClient() }),
         ]
     }
 
     /// Methods that apps call and that are new in version 2.
     private var secondMethods: [(path: String, run: Method)] {
         [
-            (":revokeToken", { (call) async throws(FirebaseError) in try await revokeToken(call) }),
-            ("/mfaEnrollment:start", { (call) async throws(FirebaseError) in try await startEnrollment(call) }),
-            ("/mfaEnrollment:finalize", { (call) async throws(FirebaseError) in try await finalizeEnrollment(call) }),
-            ("/mfaEnrollment:withdraw", { (call) async throws(FirebaseError) in try withdrawEnrollment(call) }),
-            ("/mfaSignIn:start", { (call) async throws(FirebaseError) in try await startSecondFactor(call) }),
-            ("/mfaSignIn:finalize", { (call) async throws(FirebaseError) in try await finalizeSecondFactor(call) }),
-            ("/passkeyEnrollment:start", { (call) async throws(FirebaseError) in try startPasskeyEnrollment(call) }),
+            (":revokeToken", revokeToken),
+            ("/mfaEnrollment:start", startEnrollment),
+            ("/mfaEnrollment:finalize", finalizeEnrollment),
+            ("/mfaEnrollment:withdraw", withdrawEnrollment),
+            ("/mfaSignIn:start", startSecondFactor),
+            ("/mfaSignIn:finalize", finalizeSecondFactor),
+            ("/passkeyEnrollment:start", startPasskeyEnrollment),
             (
                 "/passkeyEnrollment:finalize",
-                { (call) async throws(FirebaseError) in try finalizePasskeyEnrollment(call) }
+                finalizePasskeyEnrollment
             ),
-            ("/passkeySignIn:start", { (call) async throws(FirebaseError) in try startPasskeySignIn(call) }),
+            ("/passkeySignIn:start", startPasskeySignIn),
             (
                 "/passkeySignIn:finalize",
-                { (call) async throws(FirebaseError) in try await finalizePasskeySignIn(call) }
+                finalizePasskeySignIn
             ),
         ]
     }
@@ -192,54 +187,54 @@ extension FirebaseProvider {
     /// Methods that administrators call, below a project or one of its tenants.
     private var adminMethods: [(method: String, path: String, run: Method)] {
         [
-            ("POST", "/accounts", { (call) async throws(FirebaseError) in try createAsAdmin(call) }),
-            ("POST", "/accounts:lookup", { (call) async throws(FirebaseError) in try lookup(call) }),
-            ("POST", "/accounts:update", { (call) async throws(FirebaseError) in try await update(call) }),
-            ("POST", "/accounts:delete", { (call) async throws(FirebaseError) in try delete(call) }),
-            ("POST", "/accounts:sendOobCode", { (call) async throws(FirebaseError) in try await sendOobCode(call) }),
-            ("POST", "/accounts:query", { (call) async throws(FirebaseError) in try query(call) }),
-            ("GET", "/accounts:batchGet", { (call) async throws(FirebaseError) in try batchGet(call) }),
-            ("POST", "/accounts:batchCreate", { (call) async throws(FirebaseError) in try batchCreate(call) }),
-            ("POST", "/accounts:batchDelete", { (call) async throws(FirebaseError) in try batchDelete(call) }),
+            ("POST", "/accounts", createAsAdmin),
+            ("POST", "/accounts:lookup", lookup),
+            ("POST", "/accounts:update", update),
+            ("POST", "/accounts:delete", delete),
+            ("POST", "/accounts:sendOobCode", sendOobCode),
+            ("POST", "/accounts:query", query),
+            ("GET", "/accounts:batchGet", batchGet),
+            ("POST", "/accounts:batchCreate", batchCreate),
+            ("POST", "/accounts:batchDelete", batchDelete),
         ]
     }
 
     /// Methods that administrators call by their names in version 3.
     private var legacyAdminMethods: [(name: String, run: Method)] {
         [
-            ("uploadAccount", { (call) async throws(FirebaseError) in try batchCreate(call) }),
-            ("downloadAccount", { (call) async throws(FirebaseError) in try batchGet(call) }),
-            ("queryAccounts", { (call) async throws(FirebaseError) in try query(call) }),
-            ("signOutUser", { (call) async throws(FirebaseError) in try signOut(call) }),
+            ("uploadAccount", batchCreate),
+            ("downloadAccount", batchGet),
+            ("queryAccounts", query),
+            ("signOutUser", signOut),
         ]
     }
 
     /// A project's settings and tenants, in version 2.
     private var configMethods: [(method: String, path: String, run: Method)] {
         [
-            ("GET", "/config", { (call) async throws(FirebaseError) in try config(call) }),
-            ("PATCH", "/config", { (call) async throws(FirebaseError) in try updateConfig(call) }),
-            ("GET", "/tenants", { (call) async throws(FirebaseError) in try listTenants(call) }),
-            ("POST", "/tenants", { (call) async throws(FirebaseError) in try createTenant(call) }),
-            ("GET", "/tenants/:tenant", { (call) async throws(FirebaseError) in try getTenant(call) }),
-            ("PATCH", "/tenants/:tenant", { (call) async throws(FirebaseError) in try patchTenant(call) }),
-            ("DELETE", "/tenants/:tenant", { (call) async throws(FirebaseError) in try deleteTenant(call) }),
+            ("GET", "/config", config),
+            ("PATCH", "/config", updateConfig),
+            ("GET", "/tenants", listTenants),
+            ("POST", "/tenants", createTenant),
+            ("GET", "/tenants/:tenant", getTenant),
+            ("PATCH", "/tenants/:tenant", patchTenant),
+            ("DELETE", "/tenants/:tenant", deleteTenant),
         ]
     }
 
     /// OpenID providers of a project or one of its tenants, in version 2.
     private var openIDConfigMethods: [(method: String, path: String, run: Method)] {
         [
-            ("GET", "/oauthIdpConfigs", { (call) async throws(FirebaseError) in try listOAuthIdpConfigs(call) }),
-            ("POST", "/oauthIdpConfigs", { (call) async throws(FirebaseError) in try createOAuthIdpConfig(call) }),
-            ("GET", "/oauthIdpConfigs/:config", { (call) async throws(FirebaseError) in try getOAuthIdpConfig(call) }),
+            ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
+            ("POST", "/oauthIdpConfigs", createOAuthIdpConfig),
+            ("GET", "/oauthIdpConfigs/:config", getOAuthIdpConfig),
             (
                 "PATCH", "/oauthIdpConfigs/:config",
-                { (call) async throws(FirebaseError) in try patchOAuthIdpConfig(call) }
+                patchOAuthIdpConfig
             ),
             (
                 "DELETE", "/oauthIdpConfigs/:config",
-                { (call) async throws(FirebaseError) in try deleteOAuthIdpConfig(call) }
+                deleteOAuthIdpConfig
             ),
         ]
     }

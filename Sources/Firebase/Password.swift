@@ -58,8 +58,8 @@ struct Password: Codable, Equatable, Sendable {
 
 extension FirebaseCall {
     /// A password with a salt of its own.
-    func hashed(_ password: String) -> Password {
-        let (salt, now) = update { tables in (Password.randomSalt(&tables.random), tables.now) }
+    func hashed(_ password: String) throws -> Password {
+        let (salt, now) = try update { tables in (Password.randomSalt(&tables.random), tables.now) }
         return Password(password, salt: salt, now: now)
     }
 }

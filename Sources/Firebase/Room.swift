@@ -59,11 +59,11 @@ final class UnseededPoolLeases: WorldCache {
 extension World {
     /// Makes a project or tenant that no seed holds, unless it is there. `false` when there are too many; those in which
     /// nothing has happened make way.
-    func admit(_ pool: UserPool, counting allowance: Allowance) -> Bool {
+    func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
         let lease = allowance.take()
         let isCounted = lease != nil
-        let isAdmitted = update { tables in
+        let isAdmitted = try update { tables in
             guard tables.find(UnseededPool.self, pool) == nil else { return true }
             let isFull = !isCounted || tables.count(UnseededPool.self) >= UnseededPool.limit
             guard !isFull || tables.dropEmptyPool() else { return false }
@@ -76,7 +76,7 @@ extension World {
 
     /// Makes sure that the users and OpenID providers of the project and of its tenants are among the world's, and what was
     /// imported to it.
-    func populate(_ project: Project) {
+    func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         let now = now
         // Passwords are hashed here, outside the lock.
@@ -89,7 +89,7 @@ extension World {
             configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
         }
         let (allUsers, allConfigs) = (users, configs)
-        update { tables in
+        try update { tables in
             guard tables.find(PopulatedProject.self, project.id) == nil else { return }
             for tenant in project.tenants { tables.put(Tenant(tenant, of: project.id)) }
             for user in allUsers { tables.put(user) }
@@ -101,7 +101,7 @@ extension World {
 
     /// Puts what a project has in this seed and hadn't in the earlier one among the world's, if the project's users are
     /// there already. Who is there stays as the world has made them.
-    func populate(_ project: Project, after earlier: Project?) {
+    func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
         let now = now
         func new(_ users: [SeededUser], _ known: [SeededUser], in pool: UserPool) -> [User] {
@@ -125,7 +125,7 @@ extension World {
             configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
         }
         let (allUsers, allConfigs) = (users, configs)
-        update { tables in
+        try update { tables in
             for tenant in tenants { tables.put(Tenant(tenant, of: project.id)) }
             for user in allUsers where tables.find(User.self, user.key) == nil { tables.put(user) }
             for config in allConfigs where tables.find(OAuthIdpConfig.self, config.key) == nil { tables.put(config) }
@@ -133,9 +133,9 @@ extension World {
     }
 
     /// Removes a tenant with what belongs to it, and remembers that it was deleted. `false` when another request has removed it.
-    func remove(_ tenant: UserPool) -> Bool {
-        deleteUsers(of: tenant)
-        let isRemoved = update { tables in
+    func remove(_ tenant: UserPool) throws -> Bool {
+        try deleteUsers(of: tenant)
+        let isRemoved = try update { tables in
             guard tables.remove(tenant) else { return false }
             tables.put(DeletedTenant(key: tenant))
             return true
@@ -145,9 +145,9 @@ extension World {
     }
 
     /// Deletes all users of a pool, some at a time, so that other requests get their turn.
-    func deleteUsers(of pool: UserPool) {
+    func deleteUsers(of pool: UserPool) throws {
         let count = 100
-        while update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
+        while try update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
     }
 }
 
@@ -186,11 +186,11 @@ extension Exchange {
     /// Makes sure that a project or tenant is there, with the users that a seed brings.
     ///
     /// - Throws: `QUOTA_EXCEEDED` when no seed holds it, and there are too many of them.
-    func admit(_ project: Project, tenant: String? = nil) throws(FirebaseError) {
-        if project.hasContents { world.populate(project) }
+    func admit(_ project: Project, tenant: String? = nil) throws {
+        if project.hasContents { try world.populate(project) }
         guard tenant != nil || !project.isSeeded else { return }
         let allowance = world.budget.projects
-        guard !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
+        guard try !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
         let isWorldFull = allowance.count < allowance.limit
         if isWorldFull { allowance.noteRefusal() }
         world.budget.notices.tell(
@@ -199,7 +199,7 @@ extension Exchange {
                 ? "a world has \(UnseededPool.limit) Firebase projects that no seed holds: no more are made in it"
                 : "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here"
         )
-        throw .quotaExceeded(
+        throw FirebaseError.quotaExceeded(
             "Exceeded the number of projects.",
             Diagnosis(
                 received: "project \(Diagnosis.quote(project.id))",

@@ -34,7 +34,7 @@ extension FirebaseProvider {
                 + "this provider needs")
     }
 
-    func signInWithIdp(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithIdp(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.checkRoom()
         let linkingTo = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = linkingTo == nil ? nil : try call.signedIn(linkingTo)
@@ -45,7 +45,7 @@ extension FirebaseProvider {
             createsUsers: try call.flag("autoCreate") ?? true)
         let event = SignInEvent(method: identity.providerId, identity: identity)
         let (decision, agreed) = try await call.decide(event, asksForFactor: signedIn == nil) {
-            (tables, creation) throws(FirebaseError) in
+            tables, creation in
             request.decide(&tables, creation, call)
         } who: {
             if case .done(let user, let isNew, _) = $0 { (user: user, isNew: isNew) } else { nil }
@@ -104,7 +104,7 @@ extension FirebaseProvider {
 
     // MARK: - The credential
 
-    private func identity(_ call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
+    private func identity(_ call: FirebaseCall) async throws -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
             // The SDK sends the original tokens along; the pending token stands for them. Production takes it more than once.
             let pending = call.read { $0.valid(PendingCredential.self, pendingToken, in: call.pool) }
@@ -163,17 +163,17 @@ extension FirebaseProvider {
     }
 
     /// Ends the web flow that `state` names.
-    private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws(FirebaseError) -> WebFlow {
+    private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws -> WebFlow {
         let state = fields["state"] ?? ""
-        guard let flow = call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
-            throw .invalidIdP(
+        guard let flow = try call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
+            throw FirebaseError.invalidIdP(
                 "Invalid state.",
                 Diagnosis("requestUri's state belongs to no sign-in under way: each may be finished once"))
         }
         let sessionID = try call.text("sessionId")
         guard flow.isBegunWith(sessionID) else {
             // What production says isn't documented.
-            throw .invalidIdP(
+            throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
                 Diagnosis("sessionId isn't the one whose SHA-256 began this sign-in at the handler"))
         }

@@ -22,44 +22,45 @@ extension FirebaseProvider {
     }
 
     /// The project with this API key, or the one whose key it is taken for.
-    func project(apiKey key: String, in exchange: Exchange) throws(FirebaseError) -> Project {
-        if let project = projects.project(apiKey: key) { return exchange.trusting(project) }
+    func project(apiKey key: String, in exchange: Exchange) throws -> Project {
+        if let project = projects.project(apiKey: key) { return try exchange.trusting(project) }
         guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
-            throw .badAPIKey(
+            throw FirebaseError.badAPIKey(
                 key, hint: projects.hint(forKey: key), host: exchange.address.host ?? FirebaseProvider.host)
         }
-        exchange.take("API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
-        return exchange.trusting(project)
+        try exchange.take(
+            "API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
+        return try exchange.trusting(project)
     }
 
     /// The project with this ID.
-    func project(id: String, in exchange: Exchange) throws(FirebaseError) -> Project {
+    func project(id: String, in exchange: Exchange) throws -> Project {
         guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
             throw FirebaseError(
                 "CONFIGURATION_NOT_FOUND", status: 404,
                 because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
         }
-        return exchange.trusting(project)
+        return try exchange.trusting(project)
     }
 }
 
 extension Exchange {
     /// Notes a tenant that nobody has created.
-    func takeTenant(_ id: String, of project: Project) {
-        take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
+    func takeTenant(_ id: String, of project: Project) throws {
+        try take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
     }
 
-    fileprivate func trusting(_ project: Project) -> Project {
+    fileprivate func trusting(_ project: Project) throws -> Project {
         if !project.isSeeded {
-            take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
+            try take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
         }
         return project
     }
 
     /// Notes what is taken, and says it in the log when it is new.
-    fileprivate func take(_ text: String) {
+    fileprivate func take(_ text: String) throws {
         guard world.read({ $0.takes(text) }) else { return }
-        let isNew = world.update { tables in
+        let isNew = try world.update { tables in
             guard tables.takes(text) else { return false }
             tables.put(TakenOnTrust(text: text))
             return true

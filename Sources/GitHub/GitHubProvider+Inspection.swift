@@ -66,9 +66,9 @@ extension GitHubProvider {
         world.read { tables in tables.first(Account.byIdentifier, "github.id:\(subject)")?.id }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
         guard GitHubToken.kind(of: text) != nil else { return nil }
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             guard let token = tables.find(Token<GitHubGrant>.self, text) else { return nil }
             tables.revoke(token, because: "it was revoked by an order")
             return (token.kind.name, token.client)
@@ -87,7 +87,7 @@ extension GitHubProvider {
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
             ]
-        ) { signOutByOrder($0, $1) }
+        ) { try signOutByOrder($0, $1) }
     }
 
     private struct LogoutOrder: SchemaObject {
@@ -103,8 +103,8 @@ extension GitHubProvider {
     }
 
     /// Signs a person out at github.com, in all browsers or in one.
-    private func signOutByOrder(_ exchange: Exchange, _ order: LogoutOrder) -> Response {
-        let (ended, isPerson) = exchange.world.update { tables in
+    private func signOutByOrder(_ exchange: Exchange, _ order: LogoutOrder) throws -> Response {
+        let (ended, isPerson) = try exchange.world.update { tables in
             let sessions = tables.rows(Session.byAccount, order.account).filter { session in
                 session.expires > tables.now && order.session.map { $0 == session.id } ?? true
             }

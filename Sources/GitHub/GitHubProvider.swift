@@ -45,7 +45,7 @@ package struct GitHubProvider: Provider {
                         "webhook", .nullable(OutgoingMessage.Delivery.schema(beside: [])),
                         "For one app of one person, what became of its webhook; null where it has none.")
                 ]
-            ) { await revokeByOrder($0, $1) }, logoutCall,
+            ) { try await revokeByOrder($0, $1) }, logoutCall,
         ]
     }
 
@@ -55,12 +55,12 @@ package struct GitHubProvider: Provider {
         let traits = endpoint.isEmpty ? api.withoutMembers : api
         func enterprise(_ path: String) -> Operation {
             Operation(endpoint.method, [GitHubProvider.host], path, cors: .any, traits) {
-                serve(endpoint, $0, isEnterprise: true)
+                try serve(endpoint, $0, isEnterprise: true)
             }
         }
         var operations = [
             Operation(endpoint.method, [GitHubProvider.apiHost], endpoint.path, cors: .any, traits) {
-                serve(endpoint, $0, isEnterprise: false)
+                try serve(endpoint, $0, isEnterprise: false)
             },
             enterprise(GitHubProvider.enterprisePrefix + endpoint.path),
         ]
@@ -73,21 +73,21 @@ package struct GitHubProvider: Provider {
         let host = [GitHubProvider.host]
         let authorization = OperationTraits.authorization(errors: OAuthError.ofAuthorizations)
         return [
-            Operation("GET", host, "/login/oauth/authorize", authorization) { authorize($0) },
-            Operation("POST", host, "/login/oauth/authorize", authorization) { decide($0) },
-            Operation("POST", host, "/login/oauth/access_token", .api(OAuthError.ofTokens)) { token($0) },
-            Operation("POST", host, "/login/device/code", .api(OAuthError.ofDeviceCodes)) { deviceCode($0) },
+            Operation("GET", host, "/login/oauth/authorize", authorization) { try authorize($0) },
+            Operation("POST", host, "/login/oauth/authorize", authorization) { try decide($0) },
+            Operation("POST", host, "/login/oauth/access_token", .api(OAuthError.ofTokens)) { try token($0) },
+            Operation("POST", host, "/login/device/code", .api(OAuthError.ofDeviceCodes)) { try deviceCode($0) },
             Operation("GET", host, "/login/device", .page) { devicePage($0) },
-            Operation("POST", host, "/login/device", .page) { confirmDevice($0) },
-            Operation("POST", host, "/login/device/confirmation", .page) { decideDevice($0) },
+            Operation("POST", host, "/login/device", .page) { try confirmDevice($0) },
+            Operation("POST", host, "/login/device/confirmation", .page) { try decideDevice($0) },
             Operation("GET", host, "/login", .page) { signInPage($0) },
-            Operation("POST", host, "/session", .page) { startSession($0) },
-            Operation("POST", host, "/logout", .page) { endSession($0) },
+            Operation("POST", host, "/session", .page) { try startSession($0) },
+            Operation("POST", host, "/logout", .page) { try endSession($0) },
             Operation("GET", host, "/signup", .page) { signUpPage($0) },
-            Operation("POST", host, "/signup", .page) { signUp($0) },
+            Operation("POST", host, "/signup", .page) { try signUp($0) },
             Operation("GET", host, "/settings/applications", .page) { connections($0) },
             Operation("GET", host, "/settings/connections/applications/:client", .page) { connection($0) },
-            Operation("POST", host, "/settings/connections/applications/:client", .page) { revokeConnection($0) },
+            Operation("POST", host, "/settings/connections/applications/:client", .page) { try revokeConnection($0) },
             Operation("GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any) {
                 GitHubProvider.discovery($0)
             },
@@ -106,7 +106,7 @@ package struct GitHubProvider: Provider {
     }
 
     /// An address that isn't served: JSON from the API, a page elsewhere. A method that isn't served is the same to GitHub.
-    package func notServed(_ exchange: Exchange) -> Response? {
+    package func notServed(_ exchange: Exchange) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
         let answer = RESTAnswer.notServed(exchange)
@@ -115,12 +115,13 @@ package struct GitHubProvider: Provider {
             return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis("nothing is served here"))
         }
         let context = RESTContext(exchange, isEnterprise: isEnterprise, nil)
-        do throws(RESTRefusal) {
+        do {
             let caller = try admit(exchange, to: GitHubProvider.nowhere, counts: true)
-            return context.response(to: answer, caller.viewer, rate: caller.rate, version: GitHubProvider.versions[0])
-        } catch {
+            return try context.response(
+                to: answer, caller.viewer, rate: caller.rate, version: GitHubProvider.versions[0])
+        } catch let error as RESTRefusal {
             // Whether GitHub looks for the address first, isn't documented.
-            return context.response(to: error.answer, .anonymous, rate: nil, version: nil)
+            return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
     }
 
@@ -129,12 +130,12 @@ package struct GitHubProvider: Provider {
 
     /// At the API, GitHub's answer to a body that it can't read; at the token endpoints their own error, and a page
     /// elsewhere. Not documented.
-    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
         if exchange.address.host == GitHubProvider.apiHost || isEnterprise {
             let answer = RESTAnswer.error(400, "Problems parsing request", "").because(diagnosis)
-            return RESTContext(exchange, isEnterprise: isEnterprise, nil)
+            return try RESTContext(exchange, isEnterprise: isEnterprise, nil)
                 .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
         }
         if ["/login/oauth/access_token", "/login/device/code"].contains(path) {
@@ -153,7 +154,7 @@ package struct GitHubProvider: Provider {
     /// Revokes all grants of an account that is deleted. Whether webhooks are sent then isn't documented; none are.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         for grant in tables.grants(GitHubGrant.self, of: account) {
             tables.revoke(grant, because: "the account is gone")
         }

@@ -86,8 +86,8 @@ extension GitHubProvider {
     }
 
     /// Ends a person's grant; `nil` when it has ended before.
-    func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) -> Revocation? {
-        let delivery = exchange.world.update { tables -> [UInt8]? in
+    func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) throws -> Revocation? {
+        let delivery = try exchange.world.update { tables -> [UInt8]? in
             guard let grant = tables.grant(account.id, to: app) else { return nil }
             tables.revoke(grant, because: "the person revoked the app")
             return tables.random.bytes(16)
@@ -104,7 +104,7 @@ extension GitHubProvider {
 
     /// Revokes as the settings page does. For one person and one app it says what became of the webhook; for several, webhooks
     /// are sent in the background.
-    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async -> Response {
+    func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {
         let noClient: (String) -> String? = { id in
             directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil
         }
@@ -114,13 +114,13 @@ extension GitHubProvider {
             else { return nil }
             return (app, account)
         }
-        guard let (app, account) = granted, let revocation = revoke(app, of: account, in: exchange) else {
-            return exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant, id in
+        guard let (app, account) = granted, let revocation = try revoke(app, of: account, in: exchange) else {
+            return try exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant, id in
                 grant.client == id
             } end: { grant in
                 let account = exchange.world.read { $0.account(grant.account) }
                 guard let app = directory.apps[grant.client], let account,
-                    let revocation = revoke(app, of: account, in: exchange)
+                    let revocation = try revoke(app, of: account, in: exchange)
                 else { return false }
                 if let webhook = revocation.webhook { webhooks.send(webhook) }
                 return true

@@ -13,10 +13,10 @@ import Time
 // leave scopes of Google's APIs out.
 
 extension GoogleProvider {
-    func authorize(_ exchange: Exchange, _ form: Form) -> Response {
+    func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
         let request: AuthorizationRequest
         do { request = try AuthorizationRequest(form, self) } catch { return page(error) }
-        let decision = exchange.decision(
+        let decision = try exchange.decision(
             provider: name, client: request.client.id, interaction: request.client.interaction)
         switch decision {
         case .cancel: return failed(exchange, request, "access_denied", "a cancel was ordered as an outcome")
@@ -32,7 +32,7 @@ extension GoogleProvider {
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
         case .approve(let account, let outcome):
             if let page = blocked(request.client, request.scopes, account) { return page }
-            return approved(exchange, request, by: account, granting: outcome?.scopes)
+            return try approved(exchange, request, by: account, granting: outcome?.scopes)
         }
     }
 
@@ -45,10 +45,12 @@ extension GoogleProvider {
     }
 
     /// What a page's form says.
-    func decide(_ exchange: Exchange) -> Response {
+    func decide(_ exchange: Exchange) throws -> Response {
         // https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest: a request may be posted as a form, too.
-        if exchange.request.bodyForm["response_type"] != nil { return authorize(exchange, exchange.request.bodyForm) }
-        guard let (form, answer) = pages.answer(exchange.request.bodyForm, in: exchange) else {
+        if exchange.request.bodyForm["response_type"] != nil {
+            return try authorize(exchange, exchange.request.bodyForm)
+        }
+        guard let (form, answer) = try pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
         }
@@ -73,7 +75,7 @@ extension GoogleProvider {
                     items: request.scopes.ofSignIn.descriptions, choices: request.scopes.optional,
                     request: request.form)
             }
-            return approved(exchange, request, by: account, granting: pages.choices(exchange.request.bodyForm))
+            return try approved(exchange, request, by: account, granting: pages.choices(exchange.request.bodyForm))
         }
     }
 
@@ -113,8 +115,8 @@ extension GoogleProvider {
     /// Records consent and makes a code and an access token; `nil` when the person is gone.
     private func approve(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
-    ) -> Approved? {
-        exchange.world.update(for: account.id) { tables in
+    ) throws -> Approved? {
+        try exchange.world.update(for: account.id) { tables in
             let now = tables.now
             let client = request.client.id
             let isConsent =
@@ -181,12 +183,12 @@ extension GoogleProvider {
     /// `granting` are the scopes that the person doesn't leave out.
     private func approved(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, granting: [String]? = nil
-    ) -> Response {
+    ) throws -> Response {
         let scopes = request.scopes.granted(granting)
         guard !scopes.names.isEmpty else {
             return failed(exchange, request, "access_denied", "the person granted none of the scopes")
         }
-        guard let approved = approve(exchange, request, by: account, scopes) else {
+        guard let approved = try approve(exchange, request, by: account, scopes) else {
             return choosePerson(exchange, request)
         }
         var response = answer(exchange, request)

@@ -25,12 +25,12 @@ extension GoogleProvider {
                 "https://www.googleapis.com/auth/\($0)"
             })
 
-    func deviceCode(_ exchange: Exchange) -> Response {
-        do throws(GoogleError) {
+    func deviceCode(_ exchange: Exchange) throws -> Response {
+        do {
             let form = Form(fields: exchange.request.bodyForm.fields + exchange.request.queryForm.fields)
             let client = try deviceClient(exchange, form)
             let asked = GoogleScopes(text: form["scope"] ?? "")
-            guard !asked.names.isEmpty else { throw .missing("scope") }
+            guard !asked.names.isEmpty else { throw GoogleError.missing("scope") }
             if let other = asked.names.first(where: { !GoogleProvider.deviceScopes.contains($0) }) {
                 // https://github.com/hickford/git-credential-oauth/issues/38
                 throw GoogleError(
@@ -40,7 +40,7 @@ extension GoogleProvider {
                         expected: GoogleProvider.deviceScopes.sorted().joined(separator: ", "),
                         "devices may ask for a few scopes only"))
             }
-            let device = exchange.world.update { tables in
+            let device = try exchange.world.update { tables in
                 tables.beginDevice(
                     at: GoogleProvider.realm, client: client.id, scopes: asked.withSignIn.names,
                     lifetime: settings.deviceCodeLifetime, interval: GoogleProvider.pollInterval)
@@ -51,14 +51,14 @@ extension GoogleProvider {
                 "expires_in": .integer(settings.deviceCodeLifetime.seconds),
                 "interval": .integer(device.interval.seconds), "verification_url": .string(page),
             ])
-        } catch { return error.jsonResponse }
+        } catch let error as GoogleError { return error.jsonResponse }
     }
 
     /// No secret is asked for here.
     private func deviceClient(_ exchange: Exchange, _ form: Form) throws(GoogleError) -> GoogleClient {
         let id = form["client_id"] ?? ""
         guard !id.isEmpty else {
-            throw .missing("client_id", exchange.request.unreadBody)
+            throw GoogleError.missing("client_id", exchange.request.unreadBody)
         }
         let client = try client(named: id)
         guard client.type == .device else {
@@ -127,7 +127,7 @@ extension GoogleProvider {
 
     func devicePage(_ exchange: Exchange) -> Response { devicePages.enterCode(exchange) }
 
-    func decideOnDevice(_ exchange: Exchange) -> Response { devicePages.decide(exchange) }
+    func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages.decide(exchange) }
 
     /// What Google prints on devices is `google.com/device`.
     func redirectToDevicePage(_ exchange: Exchange) -> Response {

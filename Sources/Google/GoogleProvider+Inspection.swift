@@ -37,7 +37,7 @@ extension GoogleProvider {
         world.read { tables in tables.first(Account.byIdentifier, "google.sub:\(subject)")?.id }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
-        exchange.world.update { $0.endToken(text, GoogleGrant.self) }
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.endToken(text, GoogleGrant.self) }
     }
 }

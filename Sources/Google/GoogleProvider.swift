@@ -40,7 +40,7 @@ package struct GoogleProvider: Provider {
     package var operations: [Operation] {
         authorizations + browserScript + profiles + tokens + devices + keySets + [
             nativeCall, securityEventCall,
-            .revocations(of: name, "Lets people remove an app in their Google account.") { revokeByOrder($0, $1) },
+            .revocations(of: name, "Lets people remove an app in their Google account.") { try revokeByOrder($0, $1) },
         ]
     }
 
@@ -53,12 +53,12 @@ package struct GoogleProvider: Provider {
             Operation("GET", host, "/.well-known/openid-configuration", cors: .any) { discovery($0) },
             Operation("GET", host, "/.well-known/risc-configuration", cors: .any) { securityConfiguration($0) },
             Operation("GET", host, GoogleProvider.authorizePath, keys: [.google], traits) {
-                authorize($0, $0.request.queryForm)
+                try authorize($0, $0.request.queryForm)
             },
             Operation("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
-                authorize($0, $0.request.queryForm)
+                try authorize($0, $0.request.queryForm)
             },
-            Operation("POST", host, GoogleProvider.authorizePath, keys: [.google], traits) { decide($0) },
+            Operation("POST", host, GoogleProvider.authorizePath, keys: [.google], traits) { try decide($0) },
         ]
     }
 
@@ -70,13 +70,13 @@ package struct GoogleProvider: Provider {
             .api(GoogleError.ofTokenInfo(isNamed: version.namesErrors))
         }
         return [
-            Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { self.token($0) },
-            Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { revoke($0, $0.request.queryForm) },
-            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation) { revokeByPost($0) },
-            Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { self.token($0) },
-            Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { revokeByPost($0) },
-            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token) { self.token($0) },
-            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { self.token($0) },
+            Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { try self.token($0) },
+            Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) },
+            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation) { try revokeByPost($0) },
+            Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { try self.token($0) },
+            Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { try revokeByPost($0) },
+            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token) { try self.token($0) },
+            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { try self.token($0) },
         ]
             + ["GET", "POST"].flatMap { method in
                 TokenInfoVersion.allCases.map { version in
@@ -92,10 +92,10 @@ package struct GoogleProvider: Provider {
         let host = [GoogleProvider.deviceHost]
         let codes = OperationTraits.api(GoogleError.ofDeviceCodes)
         return [
-            Operation("POST", [GoogleProvider.tokenHost], "/device/code", codes) { deviceCode($0) },
-            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", codes) { deviceCode($0) },
+            Operation("POST", [GoogleProvider.tokenHost], "/device/code", codes) { try deviceCode($0) },
+            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", codes) { try deviceCode($0) },
             Operation("GET", host, GoogleProvider.devicePath, .page) { devicePage($0) },
-            Operation("POST", host, GoogleProvider.devicePath, .page) { decideOnDevice($0) },
+            Operation("POST", host, GoogleProvider.devicePath, .page) { try decideOnDevice($0) },
             Operation("GET", ["google.com"], GoogleProvider.devicePath, .page) { redirectToDevicePage($0) },
         ]
     }
@@ -157,7 +157,7 @@ package struct GoogleProvider: Provider {
 
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         tables.endGrants(GoogleGrant.self, of: account, because: reason)
         return nil
     }

@@ -37,7 +37,7 @@ extension GoogleProvider {
                     "unknown", "keychain", "hasNoAuthInKeychain", "EMM", "scopesAlreadyGranted",
                     "mismatchWithCurrentUser",
                 ], mints: .google, givesCodes: true)
-        ) { authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }
     }
 
     private struct NativeRequest: SchemaObject {
@@ -62,8 +62,8 @@ extension GoogleProvider {
         }
     }
 
-    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) -> Response {
-        do throws(ControlRefusal) {
+    private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) throws -> Response {
+        do {
             let client = try clients.client(named: body.client)
             let server = try body.serverClient.map { id throws(ControlRefusal) in
                 try clients.client(named: id, at: "$.serverClient")
@@ -72,7 +72,7 @@ extension GoogleProvider {
             let scopes = GoogleScopes(body.scopes).withSignIn
             let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce, isOffline: false)
             let codeLifetime = settings.codeLifetime
-            let made = exchange.world.update(for: account.id) { tables in
+            let made = try exchange.world.update(for: account.id) { tables in
                 let code = server.map { server in
                     tables.makeServerCode(
                         account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
@@ -90,7 +90,7 @@ extension GoogleProvider {
             ])
             answer["serverAuthCode"] = code.map { .string($0) }
             return ControlAnswer.ok(.object(answer))
-        } catch {
+        } catch let error as ControlRefusal {
             return error.response
         }
     }

@@ -8,16 +8,16 @@ import OAuth
 // Quirks: either token ends the whole grant. An older address takes GET.
 
 extension GoogleProvider {
-    func revokeByPost(_ exchange: Exchange) -> Response {
+    func revokeByPost(_ exchange: Exchange) throws -> Response {
         let body = exchange.request.bodyForm
-        return revoke(exchange, body["token"] == nil ? exchange.request.queryForm : body)
+        return try revoke(exchange, body["token"] == nil ? exchange.request.queryForm : body)
     }
 
-    func revoke(_ exchange: Exchange, _ form: Form) -> Response {
+    func revoke(_ exchange: Exchange, _ form: Form) throws -> Response {
         let text = form["token"] ?? ""
         // Missing or empty, it is one that doesn't work. Not documented.
         let moment = exchange.cause("revoked it")
-        let isRevoked = exchange.world.update { tables in
+        let isRevoked = try exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),
                 let grant = tables.find(GoogleGrant.self, token.grant), !tables.endIfExpired(grant)
             else { return false }

@@ -65,7 +65,7 @@ extension GoogleProvider {
                 .refusal(409, "noConsent", "The person hasn't granted the client `email` or `profile`."),
                 .refusal(500, "signing", "The token can't be signed; the event has happened."),
             ], keys: [.google]
-        ) { await sendSecurityEvent($0, $1) }
+        ) { try await sendSecurityEvent($0, $1) }
     }
 
     private struct SecurityEventOrder: SchemaObject {
@@ -90,13 +90,13 @@ extension GoogleProvider {
         }
     }
 
-    private func sendSecurityEvent(_ exchange: Exchange, _ order: SecurityEventOrder) async -> Response {
+    private func sendSecurityEvent(_ exchange: Exchange, _ order: SecurityEventOrder) async throws -> Response {
         let (event, token): (JSONObject, String)
-        do throws(ControlRefusal) {
+        do {
             let client = try clients.client(named: order.client)
             event = try happen(order, to: client, exchange)
             token = try securityEventToken(order.event, event, for: client, exchange)
-        } catch { return error.response }
+        } catch let error as ControlRefusal { return error.response }
         var answer: JSONObject
         if let url = settings.securityEventsURL {
             // https://datatracker.ietf.org/doc/html/rfc8935#section-2.1
@@ -114,7 +114,7 @@ extension GoogleProvider {
     /// Lets the event happen as far as it concerns tokens, and describes it.
     private func happen(
         _ order: SecurityEventOrder, to client: GoogleClient, _ exchange: Exchange
-    ) throws(ControlRefusal) -> JSONObject {
+    ) throws -> JSONObject {
         switch order.event {
         case .verification:
             var event = JSONObject()
@@ -128,7 +128,7 @@ extension GoogleProvider {
                 ControlAnswer.error(400, "invalidBody", "\(order.event.rawValue) needs an account", path: "$.account"))
         }
         let reason = exchange.cause("Google revoked the tokens of \(Diagnosis.quote(client.id))")
-        let found = exchange.world.update { tables -> (account: Account?, isTold: Bool) in
+        let found = try exchange.world.update { tables -> (account: Account?, isTold: Bool) in
             let account = tables.account(id)
             guard let account, let grant = tables.find(GoogleGrant.self, GoogleGrant.key(id, client: client.id)),
                 !tables.endIfExpired(grant)
@@ -158,10 +158,10 @@ extension GoogleProvider {
     /// Google names a token by its beginning, or by a hash; here it is the beginning.
     private func revokeToken(
         _ order: SecurityEventOrder, of client: GoogleClient, _ exchange: Exchange
-    ) throws(ControlRefusal) -> JSONObject {
+    ) throws -> JSONObject {
         let text = order.refreshToken ?? ""
         let reason = exchange.cause("Google revoked it")
-        let isRevoked = exchange.world.update { tables in
+        let isRevoked = try exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), token.kind == .refresh,
                 token.client == client.id, let grant = tables.find(GoogleGrant.self, token.grant),
                 !tables.endIfExpired(grant)
@@ -187,14 +187,14 @@ extension GoogleProvider {
     /// Which `typ` its header has isn't documented.
     private func securityEventToken(
         _ kind: SecurityEvent, _ event: JSONObject, for client: GoogleClient, _ exchange: Exchange
-    ) throws(ControlRefusal) -> String {
-        let (now, jti) = exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
+    ) throws -> String {
+        let (now, jti) = try exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
         let claims = JSONObject([
             ("iss", securityIssuer(exchange)), ("aud", .string(client.id)), ("iat", .numericDate(now)),
             ("jti", .string(jti)), ("events", .object(JSONObject([(kind.type, .object(event))]))),
         ])
         do { return try exchange.world.keys[.google].mint(claims, at: now, type: "JWT") } catch {
-            throw .signing(error)
+            throw ControlRefusal.signing(error)
         }
     }
 }

@@ -19,9 +19,9 @@ extension GoogleProvider {
     /// <https://github.com/pipacs/o2/pull/130>.
     private static let oldDeviceGrantType = "http://oauth.net/grant_type/device/1.0"
 
-    func token(_ exchange: Exchange) -> Response {
+    func token(_ exchange: Exchange) throws -> Response {
         let form = parameters(exchange.request)
-        do throws(GoogleError) {
+        do {
             switch form["grant_type"] ?? "" {
             case "authorization_code":
                 return try redeem(exchange, form, try authenticate(exchange.request, form))
@@ -41,7 +41,7 @@ extension GoogleProvider {
                             expected: "authorization_code, refresh_token or \(DeviceAuthorization.grantType)",
                             "send one of these; service accounts aren't played"))
             }
-        } catch {
+        } catch let error as GoogleError {
             return error.jsonResponse
         }
     }
@@ -87,9 +87,9 @@ extension GoogleProvider {
 
     private func redeem(
         _ exchange: Exchange, _ form: Form, _ client: GoogleClient
-    ) throws(GoogleError) -> Response {
+    ) throws -> Response {
         let code = form["code"] ?? ""
-        guard !code.isEmpty else { throw .missing("code") }
+        guard !code.isEmpty else { throw GoogleError.missing("code") }
         let audience = try self.audience(form, of: client)
         let request = Redemption.Request(
             code: code, client: client.id, redirectURI: form["redirect_uri"],
@@ -100,7 +100,7 @@ extension GoogleProvider {
         }
         let issued: Issued
         do {
-            issued = try exchange.world.update { (tables) throws(Redemption.Failure) -> Issued in
+            issued = try exchange.world.update { tables -> Issued in
                 let redeemed = try redemption.redeem(GoogleGrant.self, request, in: &tables)
                 let details = redeemed.code.details
                 let accessToken = tables.makeAccessToken(redeemed.grant, details.token)
@@ -117,7 +117,7 @@ extension GoogleProvider {
                     refreshTokenExpires: refreshToken.flatMap { _ in redeemed.grant.expires },
                     serverCode: serverCode, at: redeemed.at)
             }
-        } catch { throw refusal(error, request, exchange) }
+        } catch let error as Redemption.Failure { throw refusal(error, request, exchange) }
         return try answer(exchange, issued, client, audience)
     }
 
@@ -182,13 +182,13 @@ extension GoogleProvider {
 
     private func refresh(
         _ exchange: Exchange, _ form: Form, _ client: GoogleClient
-    ) throws(GoogleError) -> Response {
+    ) throws -> Response {
         let text = form["refresh_token"] ?? ""
-        guard !text.isEmpty else { throw .missing("refresh_token", GoogleProvider.noRefreshToken(text)) }
+        guard !text.isEmpty else { throw GoogleError.missing("refresh_token", GoogleProvider.noRefreshToken(text)) }
         let audience = try self.audience(form, of: client)
         let wanted = form["scope"].flatMap { $0.isEmpty ? nil : GoogleScopes(text: $0) }
         if let wanted, let error = GoogleError.unknownScopes(wanted) { throw error }
-        let issued = try exchange.world.update { (tables) throws(GoogleError) -> Issued? in
+        let issued = try exchange.world.update { tables -> Issued? in
             guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self) else { return nil }
             guard token.client == client.id else {
                 // https://github.com/googleapis/google-api-dotnet-client/issues/2802
@@ -242,12 +242,12 @@ extension GoogleProvider {
 
     private func redeemDevice(
         _ exchange: Exchange, _ form: Form, _ client: GoogleClient, code name: String
-    ) throws(GoogleError) -> Response {
+    ) throws -> Response {
         try checkDeviceFlow(of: client)
         let code = form[name] ?? ""
-        guard !code.isEmpty else { throw .missing(name) }
+        guard !code.isEmpty else { throw GoogleError.missing(name) }
         // A refusal is returned, because a poll that is refused counts, too.
-        let result = exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
+        let result = try exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
             poll(code, by: client, exchange, in: &tables).map { account, scopes in
                 let scopes = GoogleScopes(scopes)
                 let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: nil, isOffline: true)

@@ -40,13 +40,13 @@ package struct Inspector: Sendable {
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.
-    package func home(_ exchange: Exchange) async -> Response {
+    package func home(_ exchange: Exchange) async throws -> Response {
         // Scripts of any origin may ask for the mark, but not read the page.
         guard exchange.request.header("Origin") == nil,
             exchange.request.header("Accept")?.contains("text/html") ?? false
         else { return control.mark() }
         if let refusal = refusal(of: exchange) { return refusal }
-        return await signIns(exchange)
+        return try await signIns(exchange)
     }
 
     private func toFirstPage(_ exchange: Exchange) -> Response { .redirect(to: exchange.inspector(), status: 303) }

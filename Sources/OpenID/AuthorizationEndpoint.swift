@@ -17,12 +17,12 @@ extension Issuer {
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
         in exchange: Exchange
-    ) throws(OAuthRefusal) -> Response? {
+    ) throws -> Response? {
         let (parameters, client) = (request.parameters, request.client)
         let acr = try parameters.acr(among: policy.acrValues)
         try check(account, request, in: exchange)
-        let approved = try exchange.world.update { (tables) throws(OAuthRefusal) -> Approved? in
-            guard tables.account(account.id) != nil else { throw .accountIsGone }
+        let approved = try exchange.world.update { tables -> Approved? in
+            guard tables.account(account.id) != nil else { throw OAuthRefusal.accountIsGone }
             if let pushed = request.pushed {
                 guard tables.pop(PushedRequest.self, pushed.key) != nil else { return nil }
             }

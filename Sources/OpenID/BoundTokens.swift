@@ -24,7 +24,7 @@ extension Issuer {
     /// Checks that the client that presents a token has the key to which it is bound. `url` is where the request went.
     func check(
         _ token: PresentedAccessToken, boundTo thumbprint: String?, at url: String, in exchange: Exchange
-    ) throws(OAuthRefusal) {
+    ) throws {
         guard let thumbprint else {
             guard policy.dpop != .required else {
                 throw OAuthRefusal(

@@ -21,7 +21,7 @@ extension Issuer {
     /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.
     func assertPerson(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Response {
+    ) throws -> Response {
         let wanted = try TokenExchange(form)
         guard [.idToken, .refreshToken].contains(wanted.subject.type) else {
             throw OAuthRefusal(
@@ -48,7 +48,7 @@ extension Issuer {
         var claims = JSONObject([
             ("iss", .string(identifier(exchange))), ("sub", .string(party.account[OpenIDProfile.self].sub)),
             ("aud", .string(audience)), ("client_id", .string(access.client(client.clientID))),
-            ("jti", .string(exchange.world.update { Hex.encode($0.random.bytes(16)) })),
+            ("jti", .string(try exchange.world.update { Hex.encode($0.random.bytes(16)) })),
             ("exp", .numericDate(now + Issuer.assertionLifetime)), ("iat", .numericDate(now)),
         ])
         let resources = wanted.resources.map { JSONValue.string($0) }
@@ -138,7 +138,7 @@ extension Issuer {
     /// expires, so that there is no refresh token.
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         let claims = try assertedClaims(try form.required("assertion"), exchange)
         try check(claims, client, thumbprint, exchange)
         // An assertion that names no scopes leaves them to this issuer.

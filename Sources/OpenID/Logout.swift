@@ -9,11 +9,11 @@ import Time
 // Clients are told by https://openid.net/specs/openid-connect-backchannel-1_0.html before the browser goes on, each once.
 
 extension Issuer {
-    func logout(_ exchange: Exchange, _ sent: Form) async -> Response {
-        if exchange.request.method == "POST", sent["refresh_token"] != nil { return await endSignIn(exchange) }
+    func logout(_ exchange: Exchange, _ sent: Form) async throws -> Response {
+        if exchange.request.method == "POST", sent["refresh_token"] != nil { return try await endSignIn(exchange) }
         let pages = pages(at: policy.paths.endSession)
         let form = (sent.carriedRequest ?? sent).withoutEmptyFields
-        do throws(OAuthRefusal) {
+        do {
             let request = try LogoutRequest(form, at: self, in: exchange) { claims(ofIDToken: $0, in: exchange) }
             if request.needsQuestion {
                 // The question's own form is a POST that carries the request.
@@ -22,23 +22,25 @@ extension Issuer {
                 }
                 guard sent["action"] == "yes" else { return pages.notice("Still signed in", "Nothing has changed.") }
             }
-            if let session = request.session { _ = await end(session, exchange) }
+            if let session = request.session { _ = try await end(session, exchange) }
             var response = request.target?.deliver() ?? pages.notice("Signed out", "You can close this window.")
             response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange))
             return response
-        } catch { return pages.problem(error.status, "Error: \(error.name)", error.diagnosis) }
+        } catch let error as OAuthRefusal {
+            return pages.problem(error.status, "Error: \(error.name)", error.diagnosis)
+        }
     }
 
     /// A client's own logout, without a browser: Keycloak ends the session to which a refresh token belongs, and answers 204. A token
     /// for offline access belongs to no browser's session there, and ends alone.
     /// <https://github.com/keycloak/keycloak/blob/main/services/src/main/java/org/keycloak/protocol/oidc/endpoints/LogoutEndpoint.java>
-    private func endSignIn(_ exchange: Exchange) async -> Response {
-        do throws(OAuthRefusal) {
+    private func endSignIn(_ exchange: Exchange) async throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let owner = key(of: try authenticate(exchange, form))
             let text = try form.required("refresh_token")
             let reason = exchange.cause("the client ended the sign-in with its refresh token")
-            let session = try exchange.world.update { (tables) throws(OAuthRefusal) -> BrowserSession? in
+            let session = try exchange.world.update { tables -> BrowserSession? in
                 let token = tables.find(Token<OpenIDGrant>.self, text).flatMap { $0.kind == .refresh ? $0 : nil }
                 guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
                     let fault =
@@ -50,15 +52,15 @@ extension Issuer {
                 guard !grant.scopes.contains("offline_access") else { return nil }
                 return grant.session.flatMap { tables.session(withID: $0, at: realm) }
             }
-            if let session { _ = await end(session, exchange) }
+            if let session { _ = try await end(session, exchange) }
             return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     /// Ends a session with its grants, those for offline access apart, and tells its clients. `nil` when it has ended before.
-    func end(_ session: BrowserSession, _ exchange: Exchange) async -> [JSONValue]? {
+    func end(_ session: BrowserSession, _ exchange: Exchange) async throws -> [JSONValue]? {
         let reason = exchange.cause("the person signed out")
-        let (ended, account, now) = exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
+        let (ended, account, now) = try exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
             guard let session = tables.end(session) else { return (nil, nil, tables.now) }
             for grant in tables.rows(OpenIDGrant.bySession, session.id) where !grant.scopes.contains("offline_access") {
                 tables.end(grant, because: reason)
@@ -71,7 +73,7 @@ extension Issuer {
             guard let account, let client = client(visit.id, in: exchange.world),
                 let url = client.backchannelLogoutURI
             else { continue }
-            let id = exchange.world.update { Hex.encode($0.random.bytes(16)) }
+            let id = try exchange.world.update { Hex.encode($0.random.bytes(16)) }
             let claims = LogoutToken.claims(
                 issuer: visit.issuer, client: client.clientID, subject: subject(of: account, for: client),
                 session: session.id, id: id, at: now)
@@ -108,7 +110,7 @@ extension OpenIDProvider {
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
             ], keys: issuers.map(\.owner) + (takesUnknown ? [Issuer.ownerOnTrust] : [])
-        ) { await logOut($0, $1) }
+        ) { try await logOut($0, $1) }
     }
 
     private struct LogoutOrder: SchemaObject {
@@ -125,8 +127,8 @@ extension OpenIDProvider {
         }
     }
 
-    private func logOut(_ exchange: Exchange, _ order: LogoutOrder) async -> Response {
-        do throws(ControlRefusal) {
+    private func logOut(_ exchange: Exchange, _ order: LogoutOrder) async throws -> Response {
+        do {
             guard let issuer = issuer(order.issuer, in: exchange.world) else {
                 throw ControlRefusal(
                     ControlAnswer.error(
@@ -141,7 +143,7 @@ extension OpenIDProvider {
             }
             var (ended, deliveries): (Int64, [JSONValue]) = (0, [])
             for session in sessions {
-                guard let told = await issuer.end(session, exchange) else { continue }
+                guard let told = try await issuer.end(session, exchange) else { continue }
                 ended += 1
                 deliveries += told
             }
@@ -150,6 +152,6 @@ extension OpenIDProvider {
                 throw ControlRefusal(ControlAnswer.error(404, "noSuchSession", message, path: "$.session"))
             }
             return ControlAnswer.ok(["sessions": .integer(ended), "notifications": .array(deliveries)])
-        } catch { return error.response }
+        } catch let error as ControlRefusal { return error.response }
     }
 }

@@ -87,10 +87,10 @@ extension OpenIDProvider {
         world.read { tables in tables.first(Account.byIdentifier, OpenIDProfile.identifier(subject))?.id }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
         // A signed token is kept by its identifier, which its issuer can read.
         let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             for key in keys {
                 guard let token = tables.pop(Token<OpenIDGrant>.self, key) else { continue }
                 let grant = tables.find(OpenIDGrant.self, token.grant)

@@ -36,7 +36,7 @@ package struct OpenIDProvider: Provider {
                 logoutCall, listClientsCall, removeClientsCall, removeClientCall,
                 .revocations(
                     of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
-                ) { revokeByOrder($0, $1) },
+                ) { try revokeByOrder($0, $1) },
             ]
     }
 
@@ -65,7 +65,7 @@ package struct OpenIDProvider: Provider {
 
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? {
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         tables.endGrants(OpenIDGrant.self, of: account, because: reason)
         tables.endSignIns(of: account)
         return nil
@@ -104,7 +104,7 @@ extension Issuer {
 
     /// What is served. `issuer` is who answers a request: this one, or the one that the path names.
     func operations(
-        of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
+        of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Operation] {
         let (hosts, endpoints) = ([host], policy.paths)
         // Assertions are checked with the keys of their issuers.
@@ -115,7 +115,7 @@ extension Issuer {
         let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
         let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
         let token = OperationTraits.api(
-            OAuthRefusal.ordered(OAuthRefusal.ofTokens, nonce: { proofNonce($0) }), mints: owner)
+            OAuthRefusal.ordered(OAuthRefusal.ofTokens, nonce: { try proofNonce($0) }), mints: owner)
         var userInfo = OperationTraits.api(
             OAuthRefusal.ordered(["invalid_token", "insufficient_scope"], isForBearers: true),
             mints: clients.contains { $0.userInfoAlgorithm != nil } ? owner : nil)
@@ -123,14 +123,12 @@ extension Issuer {
         let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
         func at(
             _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
-            _ respond: @escaping @Sendable (Issuer, Exchange) -> Response
+            _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Operation] {
             addresses(of: endpoint).flatMap { path in
                 methods.map { method in
                     Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange in
-                        do throws(OAuthRefusal) { return respond(try issuer(exchange), exchange) } catch {
-                            return error.response
-                        }
+                        try respond(try issuer(exchange), exchange)
                     }
                 }
             }
@@ -138,18 +136,18 @@ extension Issuer {
         // Where clients may have documents, the client's is at hand before the endpoint runs.
         func knowing(
             _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
-            _ respond: @escaping @Sendable (Issuer, Exchange) -> Response
+            _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Operation] {
             guard policy.clientMetadataDocuments else { return at(endpoint, traits, methods, cors: cors, respond) }
             let begins = endpoint != endpoints.token
             return addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange async in
-                        do throws(OAuthRefusal) {
+                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange async throws in
+                        do {
                             let issuer = try issuer(exchange)
                             try await issuer.fetchClient(of: exchange, refreshes: begins)
-                            return respond(issuer, exchange)
-                        } catch {
+                            return try respond(issuer, exchange)
+                        } catch let error as OAuthRefusal {
                             return traits.authorizes ? response(to: .page(error)) : error.response
                         }
                     }
@@ -159,32 +157,32 @@ extension Issuer {
         var all = paths.flatMap { place in metadataOperations(at: place, of: issuer) }
         all += at(endpoints.keys, .keySet(owner), ["GET"]) { $0.keySet($1) }
         all += knowing(endpoints.authorization, authorization, ["GET"], cors: .none) {
-            $0.authorize($1, $1.request.queryForm)
+            try $0.authorize($1, $1.request.queryForm)
         }
-        all += knowing(endpoints.authorization, authorization, cors: .none) { $0.authorizeByPost($1) }
-        all += knowing(endpoints.pushedRequest, device, cors: exposing) { $0.push($1) }
-        all += knowing(endpoints.token, token, cors: exposing) { $0.token($1) }
-        all += at(endpoints.userInfo, userInfo, ["GET", "POST"], cors: exposing) { $0.userInfo($1) }
-        all += at(endpoints.introspection, client) { $0.introspect($1) }
-        all += at(endpoints.revocation, client.withoutMembers) { $0.revoke($1) }
-        all += knowing(endpoints.deviceAuthorization, device) { $0.authorizeDevice($1) }
+        all += knowing(endpoints.authorization, authorization, cors: .none) { try $0.authorizeByPost($1) }
+        all += knowing(endpoints.pushedRequest, device, cors: exposing) { try $0.push($1) }
+        all += knowing(endpoints.token, token, cors: exposing) { try $0.token($1) }
+        all += at(endpoints.userInfo, userInfo, ["GET", "POST"], cors: exposing) { try $0.userInfo($1) }
+        all += at(endpoints.introspection, client) { try $0.introspect($1) }
+        all += at(endpoints.revocation, client.withoutMembers) { try $0.revoke($1) }
+        all += knowing(endpoints.deviceAuthorization, device) { try $0.authorizeDevice($1) }
         all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
-        all += at(endpoints.device, .page, cors: .none) { $0.decideOnDevice($1) }
+        all += at(endpoints.device, .page, cors: .none) { try $0.decideOnDevice($1) }
         if policy.registration != .off {
             let registration = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
             let own = "\(endpoints.registration)/:client"
-            all += at(endpoints.registration, registration) { $0.register($1) }
+            all += at(endpoints.registration, registration) { try $0.register($1) }
             all += at(own, registration, ["GET"]) { $0.readRegistration($1) }
-            all += at(own, registration, ["PUT"]) { $0.changeRegistration($1) }
-            all += at(own, registration.withoutMembers, ["DELETE"]) { $0.endRegistration($1) }
+            all += at(own, registration, ["PUT"]) { try $0.changeRegistration($1) }
+            all += at(own, registration.withoutMembers, ["DELETE"]) { try $0.endRegistration($1) }
         }
         all += addresses(of: endpoints.endSession).flatMap { path in
             ["GET", "POST"].map { method in
                 Operation(method, hosts, path, keys: [owner], .page(mints: owner)) { exchange in
-                    do throws(OAuthRefusal) {
+                    do {
                         let form = method == "GET" ? exchange.request.queryForm : exchange.request.bodyForm
-                        return await (try issuer(exchange)).logout(exchange, form)
-                    } catch { return error.response }
+                        return try await (try issuer(exchange)).logout(exchange, form)
+                    } catch let error as OAuthRefusal { return error.response }
                 }
             }
         }
@@ -193,7 +191,7 @@ extension Issuer {
 
     /// The discovery document at one of the issuer's paths.
     private func metadataOperations(
-        at place: String, of issuer: @escaping @Sendable (Exchange) throws(OAuthRefusal) -> Issuer
+        at place: String, of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Operation] {
         let below = ["\(place)/.well-known/openid-configuration", "\(place)/.well-known/oauth-authorization-server"]
         // RFC 8414 section 3.1 puts the issuer's path behind its own.
@@ -202,10 +200,10 @@ extension Issuer {
         let isOwn = place == path
         return (below + inserted).map { path in
             Operation("GET", [host], path, cors: .any) { exchange in
-                do throws(OAuthRefusal) {
+                do {
                     let issuer = try issuer(exchange)
                     return issuer.discovery(exchange, at: isOwn ? issuer.path : place)
-                } catch { return error.response }
+                } catch let error as OAuthRefusal { return error.response }
             }
         }
     }

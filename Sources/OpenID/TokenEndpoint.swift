@@ -21,12 +21,12 @@ extension Issuer {
         var resources: [String] = []
     }
 
-    func token(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    func token(_ exchange: Exchange) throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             let grantType = form["grant_type"] ?? ""
-            let issue: (Exchange, Form, ClientMetadata, String?) throws(OAuthRefusal) -> Issued
+            let issue: (Exchange, Form, ClientMetadata, String?) throws -> Issued
             switch grantType {
             case "authorization_code": issue = redeem
             case "refresh_token": issue = refresh
@@ -48,7 +48,7 @@ extension Issuer {
                 return try assertPerson(exchange, form, client, key)
             }
             return try answer(try issue(exchange, form, client, key), client, exchange)
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     // MARK: - Grant types
@@ -59,7 +59,7 @@ extension Issuer {
 
     private func redeem(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         let request = Redemption.Request(
             code: try form.required("code"), client: key(of: client), redirectURI: form["redirect_uri"],
             codeVerifier: form["code_verifier"], exchange: exchange.id)
@@ -102,7 +102,7 @@ extension Issuer {
 
     private func refresh(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         let (text, resources) = (try form.required("refresh_token"), try AuthorizationParameters.resources(form))
         // Asked before the token is used up. One that doesn't work is refused for that, whatever is asked of it.
         let granted = exchange.world.read { $0.working(text, .refresh, OpenIDGrant.self)?.grant.scopes }
@@ -133,13 +133,13 @@ extension Issuer {
 
     private func actAsClient(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
         let resources = try AuthorizationParameters.resources(form)
         guard client.isConfidential else {
             throw OAuthRefusal("unauthorized_client", Diagnosis("a public client can't act for itself"))
         }
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             let grant = tables.makeGrant(client, at: self, account: "", scopes: scopes.filter { $0 != "openid" })
             let access = tables.makeAccessToken(
                 grant, for: client, at: self, audience: resources, boundTo: thumbprint)
@@ -149,7 +149,7 @@ extension Issuer {
 
     private func redeemDevice(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         try exchange.world.update { tables in
             poll(exchange, form, client, in: &tables).map { account, scopes in
                 let now = tables.now

@@ -21,7 +21,7 @@ extension Issuer {
     /// Exchanges a token of this issuer for one of the client's own, with the same scopes or fewer.
     func exchangeToken(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
-    ) throws(OAuthRefusal) -> Issued {
+    ) throws -> Issued {
         let wanted = try TokenExchange(form)
         let subject = try party(of: wanted.subject, "subject_token", client, exchange)
         let actor = try wanted.actor.map { token throws(OAuthRefusal) in
@@ -31,8 +31,8 @@ extension Issuer {
         let act = try actor.map { actor throws(OAuthRefusal) in
             try TokenExchange.act(self.subject(of: actor.account, for: client), after: subject.grant?.actor)
         }
-        return try exchange.world.update { (tables) throws(OAuthRefusal) in
-            guard tables.account(subject.account.id) != nil else { throw .accountIsGone }
+        return try exchange.world.update { tables in
+            guard tables.account(subject.account.id) != nil else { throw OAuthRefusal.accountIsGone }
             let grant = tables.makeGrant(client, at: self, account: subject.account.id, scopes: granted) { grant in
                 (grant.actor, grant.audience) = (act ?? subject.grant?.actor, wanted.targets)
                 (grant.session, grant.authenticatedAt) = (subject.grant?.session, subject.grant?.authenticatedAt)

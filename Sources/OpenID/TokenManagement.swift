@@ -5,8 +5,8 @@ import OAuth
 
 extension Issuer {
     /// POST /introspect: <https://datatracker.ietf.org/doc/html/rfc7662>.
-    func introspect(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    func introspect(_ exchange: Exchange) throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
             guard caller.isConfidential else {
@@ -32,17 +32,17 @@ extension Issuer {
             body["username"] = account.map { .string($0.id) }
             body["token_type"] = token.kind == .refresh ? nil : token.details.thumbprint == nil ? "Bearer" : "DPoP"
             return OAuthRefusal.json(.object(body))
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     /// POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. A refresh token takes its grant along.
-    func revoke(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    func revoke(_ exchange: Exchange) throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let caller = try authenticate(exchange, form)
             let key = rowKey(of: try form.required("token"), in: exchange)
             let reason = exchange.cause("the client revoked it")
-            let isKnown = try exchange.world.update { (tables) throws(OAuthRefusal) -> Bool in
+            let isKnown = try exchange.world.update { tables -> Bool in
                 // Section 2.2: a token that isn't of this issuer is revoked as good as any.
                 guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
                     return false
@@ -63,6 +63,6 @@ extension Issuer {
             return isKnown
                 ? done
                 : done.noted(Note("nothing was revoked, though the answer is 200: this issuer knows no such token now"))
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 }

@@ -39,7 +39,7 @@ extension OpenIDProvider {
     /// The operations of all issuers that no seed has.
     var operationsOnTrust: [Operation] {
         guard takesUnknown else { return [] }
-        return Issuer.takenOnTrust(":issuer").operations { [self] exchange throws(OAuthRefusal) in
+        return Issuer.takenOnTrust(":issuer").operations { [self] exchange in
             let id = exchange.parameters["issuer"] ?? ""
             guard TextRule.identifier.holds(id), id.utf8.count <= 64, !id.allSatisfy({ $0 == "." }),
                 !issuers.contains(where: { $0.id == id })
@@ -56,8 +56,8 @@ extension OpenIDProvider {
         }
     }
 
-    private func take(_ id: String, in world: World) throws(OAuthRefusal) {
-        let isTaken = world.update { tables in
+    private func take(_ id: String, in world: World) throws {
+        let isTaken = try world.update { tables in
             guard tables.find(TakenIssuer.self, id) == nil else { return true }
             guard tables.count(TakenIssuer.self) < TakenIssuer.limit else { return false }
             tables.put(TakenIssuer(key: id))

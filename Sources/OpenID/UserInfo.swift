@@ -7,7 +7,7 @@ import OAuth
 // GET and POST /userinfo: https://openid.net/specs/openid-connect-core-1_0.html#UserInfo
 
 extension Issuer {
-    func userInfo(_ exchange: Exchange) -> Response {
+    func userInfo(_ exchange: Exchange) throws -> Response {
         guard let presented = PresentedAccessToken.read(exchange.request, for: self) else {
             let scheme = policy.dpop == .required ? "DPoP, and a proof" : "Bearer"
             return OAuthRefusal.withoutToken(
@@ -22,10 +22,10 @@ extension Issuer {
             let refusal = OAuthRefusal("invalid_token", Diagnosis("the access token doesn't work: \(reason)"))
             return presented.isBound ? refusal.proofResponse : refusal.bearerResponse
         }
-        do throws(OAuthRefusal) {
+        do {
             let url = exchange.address.url(of: host, exchange.address.path)
             try check(presented, boundTo: token.details.thumbprint, at: url, in: exchange)
-        } catch { return error.proofResponse }
+        } catch let error as OAuthRefusal { return error.proofResponse }
         guard token.details.scopes.contains("openid") else {
             let refusal = OAuthRefusal(
                 "insufficient_scope", Diagnosis("the token was granted without the scope openid"))

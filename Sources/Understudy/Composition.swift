@@ -43,17 +43,13 @@ package enum Composition {
             worlds: Lazy { worlds }, ports: ports, mailPorts: mailPorts, options: options, gauges: gauges,
             chosen: chosen.map(\.scenario), scenarios: scenarios, token: try token(options),
             formToken: formToken)
-        var issues: Issues?
-        do throws(StoreFailure) {
-            try StoreCall.checked {
-                do throws(Issues) {
-                    try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
-                } catch { issues = error }
-            }
+        do {
+            try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
+        } catch let failure as StoreFailure {
+            throw StartError(description: failure.diagnosis.line)
         } catch {
-            throw StartError(description: error.diagnosis.line)
+            throw StartError(description: "\(error)")
         }
-        if let issues { throw StartError(description: issues.description) }
         return Dispatcher(
             daemon.play(seed), worlds: worlds, scenarios: chosen, controlToken: daemon.token, logger: options.logger)
     }
@@ -85,7 +81,7 @@ package enum Composition {
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
             let home = [
                 // Pages of any origin may ask whether this is an emulator, as at the Emulator Suite.
-                Operation("GET", [], "/", cors: .any, nil) { await inspector.home($0) },
+                Operation("GET", [], "/", cors: .any, nil) { try await inspector.home($0) },
                 // Browsers ask for the icon by themselves, so it isn't a failure.
                 Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
             ]

@@ -29,10 +29,8 @@ extension RunningServer {
             ?? KeyGenerator(texts: archive) { [notices = budget.notices] in notices.tell(.stores, $0) }
         let worlds: WorldRegistry
         do throws(StoreFailure) {
-            worlds = try StoreCall.checked {
-                WorldRegistry(
-                    seed: seed, generator: generator, budget: budget, unnamed: options.defaultWorld, archive: archive)
-            }
+            worlds = try WorldRegistry(
+                seed: seed, generator: generator, budget: budget, unnamed: options.defaultWorld, archive: archive)
         } catch {
             throw StartError(description: error.diagnosis.line)
         }
@@ -42,7 +40,11 @@ extension RunningServer {
         let dispatcher = try Composition.dispatcher(
             seed, worlds, options, gauges, ports: ports, mailPorts: mailPorts)
         // Later worlds begin with the same scenarios, so a scenario that can't be played is an error now.
-        if let failure = dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
+        do {
+            if let failure = try dispatcher.prepareDefaultWorld() { throw StartError(description: failure) }
+        } catch let failure as StoreFailure {
+            throw StartError(description: failure.diagnosis.line)
+        }
         var serverOptions = Server.Options()
         serverOptions.host = options.host
         serverOptions.port = options.port

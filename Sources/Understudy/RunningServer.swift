@@ -109,12 +109,18 @@ public final class RunningServer: Sendable {
     /// - Throws: ``StartError``, which says what can't be written, and why.
     public func export(to directory: String) throws {
         var isWritten = false
-        do throws(File.Failure) {
-            for provider in Providers.playing(worlds.main.seed) {
-                if try provider.export(worlds.main, to: directory) { isWritten = true }
+        let world: World
+        do throws(StoreFailure) { world = try worlds.existing(worlds.unnamed) ?? worlds.main } catch {
+            throw StartError(description: error.diagnosis.line)
+        }
+        do {
+            for provider in Providers.playing(world.seed) {
+                if try provider.export(world, to: directory) { isWritten = true }
             }
+        } catch let failure as StoreFailure {
+            throw StartError(description: failure.diagnosis.line)
         } catch {
-            throw StartError(description: error.description)
+            throw StartError(description: "\(error)")
         }
         guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
     }

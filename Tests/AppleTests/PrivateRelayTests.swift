@@ -13,25 +13,25 @@ extension ForwardedMail {
 struct PrivateRelayTests {
     @Test("other addresses are nobody's business") func others() throws {
         let relayed = try RelayedWorld()
-        #expect(relayed.verdict(from: "a@example.com", to: "grace@example.org") == "not ours")
-        #expect(relayed.verdict(from: "a@example.com", to: "x@mail.privaterelay.appleid.com") == "not ours")
+        try #expect(relayed.verdict(from: "a@example.com", to: "grace@example.org") == "not ours")
+        try #expect(relayed.verdict(from: "a@example.com", to: "x@mail.privaterelay.appleid.com") == "not ours")
     }
 
     @Test("the envelope is judged before the mail is there")
     func envelope() throws {
         let relayed = try RelayedWorld()
         for sender in ["noreply@example.com", "NEWS@Partner.example", "anyone@EXAMPLE.com", ""] {
-            #expect(relayed.verdict(from: sender) == "accepted", "\(sender)")
-            #expect(relayed.verdict(from: sender, to: relayed.address.uppercased()) == "accepted")
+            try #expect(relayed.verdict(from: sender) == "accepted", "\(sender)")
+            try #expect(relayed.verdict(from: sender, to: relayed.address.uppercased()) == "accepted")
         }
         for sender in ["other@partner.example", "a@mail.example.com", "a@com", "example.com", "a@xexample.com"] {
-            let verdict = relayed.verdict(from: sender)
+            let verdict = try relayed.verdict(from: sender)
             #expect(verdict.hasPrefix("550 5.1.1 <\(sender)>: unauthorized sender | "), "\(verdict)")
             #expect(verdict.contains("news@partner.example\", \"example.com"), "\(verdict)")
             #expect(verdict.contains("$.apple.teams[0].relay.senders"), "\(verdict)")
         }
-        #expect(relayed.verdict(from: "a@mail.example.com").contains("each subdomain is registered by itself"))
-        #expect(
+        try #expect(relayed.verdict(from: "a@mail.example.com").contains("each subdomain is registered by itself"))
+        try #expect(
             relayed.verdict(from: "a@example.com", to: "abcdefghij@privaterelay.appleid.com")
                 .hasPrefix("550 5.1.1 <abcdefghij@privaterelay.appleid.com>: user not found | "))
     }
@@ -39,11 +39,11 @@ struct PrivateRelayTests {
     @Test("an address belongs to one team")
     func teams() throws {
         let relayed = try RelayedWorld()
-        #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
-        let verdict = relayed.verdict(from: "a@other.example")
+        try #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
+        let verdict = try relayed.verdict(from: "a@other.example")
         #expect(verdict.hasPrefix("550 5.1.1 <a@other.example>: unauthorized sender | "))
         #expect(verdict.contains("\"TEAMBBBBBB\"") && verdict.contains("\"TEAMAAAAAA\""))
-        let nobodys = relayed.verdict(
+        let nobodys = try relayed.verdict(
             from: "a@example.com", to: AppleIdentifiers.relayAddress(account: "grace", team: "TEAMCCCCCC"))
         #expect(nobodys.contains("has registered none") && nobodys.contains("$.apple.teams[2]"))
     }
@@ -54,8 +54,8 @@ struct PrivateRelayTests {
         for header in [
             "From: A <a@example.com>\n", "From: a@example.com, News <news@partner.example>\n", "FROM:a@example.com\n",
         ] {
-            #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
-            #expect(relayed.verdict(from: "", header: header) == "forwarded to Grace@example.org")
+            try #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
+            try #expect(relayed.verdict(from: "", header: header) == "forwarded to Grace@example.org")
         }
         for (header, author) in [
             ("From: A <a@elsewhere.example>\n", "a@elsewhere.example"),
@@ -64,14 +64,14 @@ struct PrivateRelayTests {
             ("From: \"a@example.com\" <b@elsewhere.example>\n", "b@elsewhere.example"),
             ("From: example.com\n", "example.com"),
         ] {
-            let verdict = relayed.verdict(from: "a@example.com", header: header)
+            let verdict = try relayed.verdict(from: "a@example.com", header: header)
             #expect(
                 verdict.hasPrefix("550 5.1.1 <\(author)>: unauthorized sender | received the author (From)"),
                 "\(verdict)")
-            #expect(relayed.verdict(from: "", header: header).hasPrefix("550"))
+            try #expect(relayed.verdict(from: "", header: header).hasPrefix("550"))
         }
         for header in ["Subject: x\n", "From: \n", "From: (nobody)\n", "From: undisclosed:;\n"] {
-            let verdict = relayed.verdict(from: "a@example.com", header: header)
+            let verdict = try relayed.verdict(from: "a@example.com", header: header)
             #expect(verdict.hasPrefix("550 5.1.1 <a@example.com>: unauthorized sender"), "\(header): \(verdict)")
             #expect(verdict.contains("without an address in From"), "\(header): \(verdict)")
         }
@@ -83,30 +83,30 @@ struct PrivateRelayTests {
         let header = "From: a@example.com\n"
         func set(_ app: String, forwards: Bool) throws {
             let key = try relayed.grant(app).key
-            relayed.world.update { _ = $0.change(AppleGrant.self, key) { $0.forwardsMail = forwards } }
+            try relayed.world.update { _ = $0.change(AppleGrant.self, key) { $0.forwardsMail = forwards } }
         }
         try set("a.one", forwards: false)
-        #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
+        try #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
         try set("a.two", forwards: false)
-        let off = relayed.verdict(from: "a@example.com")
+        let off = try relayed.verdict(from: "a@example.com")
         #expect(off.hasPrefix("550 5.1.1 <\(relayed.address)>: user not found | "))
         #expect(off.contains("switched forwarding off"))
-        #expect(relayed.verdict(from: "a@elsewhere.example").contains("unauthorized sender"))
+        try #expect(relayed.verdict(from: "a@elsewhere.example").contains("unauthorized sender"))
         try set("a.two", forwards: true)
-        #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
+        try #expect(relayed.verdict(from: "a@example.com", header: header) == "forwarded to Grace@example.org")
 
         for app in ["a.one", "a.two"] {
             let grant = try relayed.grant(app)
-            _ = relayed.world.update { $0.revoke(grant, because: "a test") }
+            _ = try relayed.world.update { $0.revoke(grant, because: "a test") }
         }
-        let ended = relayed.verdict(from: "a@example.com")
+        let ended = try relayed.verdict(from: "a@example.com")
         #expect(ended.hasPrefix("550 5.1.1 <\(relayed.address)>: user not found | "))
         #expect(ended.contains("account \"grace\" hid behind it"))
-        #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
+        try #expect(relayed.verdict(from: "a@other.example", to: relayed.otherAddress) == "accepted")
         try relayed.consent(to: "a.one")
-        #expect(relayed.verdict(from: "a@example.com") == "accepted")
-        relayed.world.update { $0.remove(Account.self, "grace") }
-        #expect(relayed.verdict(from: "a@example.com").contains("user not found"))
+        try #expect(relayed.verdict(from: "a@example.com") == "accepted")
+        try relayed.world.update { $0.remove(Account.self, "grace") }
+        try #expect(relayed.verdict(from: "a@example.com").contains("user not found"))
     }
 
     // MARK: - How it is changed
@@ -170,7 +170,7 @@ struct PrivateRelayTests {
             X-Mine: <grace@example.org>
 
             """
-        #expect(relayed.verdict(from: "grace@example.org", to: there.sender) == "accepted")
+        try #expect(relayed.verdict(from: "grace@example.org", to: there.sender) == "accepted")
         let back = try relayed.forwarded(from: "GRACE@example.org", to: there.sender, header: header)
         #expect(back.recipient == "NoReply@example.com")
         #expect(back.sender == relayed.address)
@@ -191,24 +191,24 @@ struct PrivateRelayTests {
         let relayed = try RelayedWorld()
         let there = try relayed.forwarded(from: "noreply@example.com", header: "From: noreply@example.com\n")
         for sender in ["mallory@example.org", "noreply@example.com", relayed.address] {
-            let verdict = relayed.verdict(from: sender, to: there.sender)
+            let verdict = try relayed.verdict(from: sender, to: there.sender)
             #expect(verdict.hasPrefix("550 5.1.1 <\(sender)>: unauthorized sender | "), "\(verdict)")
             #expect(verdict.contains("Grace@example.org"), "\(verdict)")
         }
         for header in ["From: mallory@example.org\n", "From: grace@example.org, b@example.org\n", "Subject: x\n"] {
-            let verdict = relayed.verdict(from: "grace@example.org", to: there.sender, header: header)
+            let verdict = try relayed.verdict(from: "grace@example.org", to: there.sender, header: header)
             #expect(verdict.contains("unauthorized sender"), "\(verdict)")
         }
-        #expect(relayed.verdict(from: "", to: there.sender) == "accepted")
-        #expect(
+        try #expect(relayed.verdict(from: "", to: there.sender) == "accepted")
+        try #expect(
             relayed.verdict(from: "", to: there.sender, header: "From: MAILER-DAEMON@example.org\n").hasPrefix("lost"))
         let unknown = RelayedSender("stranger@example.com", to: relayed.address).key
-        #expect(relayed.verdict(from: "grace@example.org", to: unknown).contains("<\(unknown)>: user not found"))
+        try #expect(relayed.verdict(from: "grace@example.org", to: unknown).contains("<\(unknown)>: user not found"))
         for app in ["a.one", "a.two"] {
             let grant = try relayed.grant(app)
-            _ = relayed.world.update { $0.revoke(grant, because: "a test") }
+            _ = try relayed.world.update { $0.revoke(grant, because: "a test") }
         }
-        #expect(relayed.verdict(from: "grace@example.org", to: there.sender).contains("user not found"))
+        try #expect(relayed.verdict(from: "grace@example.org", to: there.sender).contains("user not found"))
     }
 
     @Test("what is remembered for replies is bounded")

@@ -30,7 +30,7 @@ struct RelayedWorld {
 
     func consent(to app: String) throws {
         let client = try #require(provider.directory.clients[app])
-        world.update { _ = $0.consent("grace", to: client, scopes: [.email], sharesEmail: false) }
+        try world.update { _ = $0.consent("grace", to: client, scopes: [.email], sharesEmail: false) }
     }
 
     func grant(_ app: String) throws -> AppleGrant {
@@ -43,10 +43,10 @@ struct RelayedWorld {
     }
 
     /// A mail with a header, or its envelope alone.
-    func verdict(from sender: String, to recipient: String? = nil, header: String? = nil) -> String {
+    func verdict(from sender: String, to recipient: String? = nil, header: String? = nil) throws -> String {
         let content = header.map { Array("\($0.replacing("\n", with: "\r\n"))\r\nHi.\r\n".utf8) }
         let mail = transit(from: sender, to: recipient, content.map { ReceivedContent($0) })
-        switch provider.relay(mail) {
+        switch try provider.relay(mail) {
         case nil: return "not ours"
         case .accepted: return "accepted"
         case .forwarded(let mail): return "forwarded to \(mail.recipient)"
@@ -59,8 +59,8 @@ struct RelayedWorld {
     func forwarded(from sender: String, to recipient: String? = nil, header: String) throws -> ForwardedMail {
         let raw = Array("\(header.replacing("\n", with: "\r\n"))\r\nHi.\r\n".utf8)
         let mail = transit(from: sender, to: recipient, ReceivedContent(raw))
-        guard case .forwarded(let forwarded) = provider.relay(mail) else {
-            throw TransportError(reason: verdict(from: sender, to: recipient, header: header))
+        guard case .forwarded(let forwarded) = try provider.relay(mail) else {
+            throw TransportError(reason: try verdict(from: sender, to: recipient, header: header))
         }
         return forwarded
     }

@@ -35,7 +35,7 @@ struct TransferredPeopleTests {
         #expect(world.account(text, as: kind) != nil)
         let account = try #require(world.update { $0.pop(Account.self, "p2") })
         #expect(world.account(text, as: kind) == nil)
-        world.update { $0.put(account) }
+        try world.update { $0.put(account) }
         #expect(world.account(text, as: kind) != nil)
         #expect(world.account(kind.text(of: "p0"), as: kind) != nil)
     }
@@ -48,7 +48,7 @@ struct TransferredPeopleTests {
         #expect(world.account(kind.text(of: "p0"), as: kind) != nil)
         #expect(cache.count == 3_000)
         let account = try #require(world.read { $0.account("p1000") })
-        world.update { tables in
+        try world.update { tables in
             for number in 10..<3_000 { tables.remove(Account.self, "p\(number)") }
             tables.put(account)
         }

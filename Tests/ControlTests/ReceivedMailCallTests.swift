@@ -28,7 +28,7 @@ struct ReceivedMailCallTests {
     @Test("what a mail says, who gets it, its links, codes and attachments")
     func whole() throws {
         let relay = forwardingRelay()
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             try SampleMail.rails.message(
                 to: ["x@privaterelay.appleid.com", "b@example.com"], relay: relay))
         let mail = try #require(try messages().first)
@@ -53,7 +53,7 @@ struct ReceivedMailCallTests {
     }
 
     @Test("mails of each kind", arguments: SampleMail.allCases) func kinds(mail: SampleMail) throws {
-        server.worlds.main.deliver(try mail.message())
+        try server.worlds.main.deliver(try mail.message())
         let shown = try #require(try messages().first)
         let types = (shown["attachments"] as? [[String: Any]] ?? []).map { $0["type"] as? String ?? "" }
         let expected: [SampleMail: [String]] = [
@@ -68,7 +68,7 @@ struct ReceivedMailCallTests {
 
     @Test("attachments are saved, never opened")
     func attachments() throws {
-        server.worlds.main.deliver(try SampleMail.rails.message())
+        try server.worlds.main.deliver(try SampleMail.rails.message())
         let pdf = try get("/m1/attachments/1")
         #expect(pdf.status == 200 && pdf.body == Array(String(repeating: "%PDF-1.4\n", count: 300).utf8))
         #expect(pdf.header("Content-Type") == "application/pdf" && pdf.header("X-Content-Type-Options") == "nosniff")
@@ -92,8 +92,8 @@ struct ReceivedMailCallTests {
             ("text=ID%3D%22shown", ["m2"]), ("text=nothing", []), ("from=ada@example.com", []),
         ])
     func filters(query: String, found: [String]) throws {
-        server.worlds.main.deliver(try SampleMail.django.message())
-        server.worlds.main.deliver(try SampleMail.newsletter.message(to: ["ada@example.com", "b@example.com"]))
+        try server.worlds.main.deliver(try SampleMail.django.message())
+        try server.worlds.main.deliver(try SampleMail.newsletter.message(to: ["ada@example.com", "b@example.com"]))
         #expect(try messages(query).map { $0["id"] as? String } == found)
     }
 
@@ -104,7 +104,7 @@ struct ReceivedMailCallTests {
             Array("Subject: x\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n".utf8)
             + Array(String(repeating: line, count: 6_000).utf8)
         for _ in 0..<7 {
-            server.worlds.main.deliver(
+            try server.worlds.main.deliver(
                 SentMessage(received: ReceivedContent(raw), from: "a@b.c", to: ["d@e.f"], request: nil))
         }
         let listed = try #require(try messages().first)
@@ -120,7 +120,7 @@ struct ReceivedMailCallTests {
     func largest() throws {
         let raw =
             Array("Content-Type: application/octet-stream\r\n\r\n".utf8) + [UInt8](repeating: 0x41, count: 10 << 20)
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             SentMessage(received: ReceivedContent(raw), from: "a@b.c", to: ["d@e.f"], request: nil))
         #expect(try get("").body.count < 2_000)
         #expect(try get("/m1/raw").body.count == raw.count)
@@ -129,8 +129,8 @@ struct ReceivedMailCallTests {
 
     @Test("as the person gets it behind the relay")
     func forwarded() throws {
-        server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
-        server.worlds.main.deliver(try SampleMail.rails.message())
+        try server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
+        try server.worlds.main.deliver(try SampleMail.rails.message())
         let mail = ReadMail(try get("/m1/raw?as=forwarded").body)
         #expect(mail.from == [Mailbox("noreply_at_example@privaterelay.appleid.com", name: "Example Shop, Inc.")])
         #expect(mail.attachments.count == 3)
@@ -204,7 +204,7 @@ struct ReceivedMailCallTests {
 
     @Test("the person answers a mail that came through the relay: to the address that the relay gave the sender")
     func replies() throws {
-        server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
+        try server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
         let answer = try post("/m1/replies", ["text": "Thanks"])
         #expect((answer.json["smtp"] as? [String: Any])?["code"] as? Int == 250)
         let sent = try #require(submission.submitted.first)
@@ -227,11 +227,11 @@ struct ReceivedMailCallTests {
     @Test("what nobody got isn't answered, nor a text message")
     func unanswerable() throws {
         let refusal = MailRefusal(550, nil, "no", Diagnosis("x"))
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             try SampleMail.rails.message(relay: SentMessage.Relay(title: "R", address: "a@b.c", refused: refusal)))
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             SentMessage(.text, from: Mailbox("App"), to: Mailbox("+15555550123"), text: "Hi", request: nil))
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             SentMessage(received: ReceivedContent([]), from: "", to: ["ada@example.com"], request: nil))
         for (id, status) in [("m1", 409), ("m2", 404), ("m3", 409), ("m4", 404)] {
             #expect(try post("/\(id)/replies", ["text": "x"]).status == status)
@@ -249,7 +249,7 @@ struct ReceivedMailCallTests {
         let server = try TestServer.start(options: options)
         defer { server.stop() }
         let client = TestClient(port: server.port)
-        server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
+        try server.worlds.main.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
         let secrets = ["123456", "c1f2e3-0123456789abcdef0123456789abcdef"]
         for path in [
             ReceivedMailCallTests.mail, "\(ReceivedMailCallTests.mail)/m1", "\(ReceivedMailCallTests.mail)/m1/raw",
@@ -265,7 +265,7 @@ struct ReceivedMailCallTests {
                 #expect(!text.contains(Data(secret.utf8).base64EncodedString().prefix(6)), "\(path)")
             }
         }
-        server.worlds.main.deliver(
+        try server.worlds.main.deliver(
             SentMessage(
                 .mail, from: Mailbox("a@b.test", name: "123456 is your code"), to: Mailbox("c@d.test"),
                 text: "Your code is 123456.", codes: ["123456"], request: nil))

@@ -110,17 +110,17 @@ struct WorldTests {
         let time = Mutex(0)
         let registry = WorldRegistry(
             seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, now: { time.withLock { $0 } })
-        _ = registry.world("idle")
-        let kept = try #require(registry.world("kept"))
+        _ = try registry.world("idle")
+        let kept = try #require(try registry.world("kept"))
         time.withLock { $0 = 3_500 }
-        #expect(registry.world("kept") === kept)
+        try #expect(registry.world("kept") === kept)
         time.withLock { $0 = 3_700 }
-        #expect(registry.world("kept") === kept)
+        try #expect(registry.world("kept") === kept)
         #expect(registry.count == 2)
         #expect(registry.all.map(\.world.name) == ["default", "kept"])
         time.withLock { $0 = 10_000 }
         #expect(registry.all.map(\.world.name) == ["default"])
-        #expect(registry.world("kept") !== kept)
+        try #expect(registry.world("kept") !== kept)
     }
 
     @Test("the default world is idle from the daemon's start, not from the machine's")
@@ -134,14 +134,14 @@ struct WorldTests {
     func limit() throws {
         let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests)
         let before = try WorldTests.residentBytes()
-        for number in 1..<10_000 { #expect(registry.world("w\(number)") != nil) }
+        for number in 1..<10_000 { try #expect(registry.world("w\(number)") != nil) }
         let cost = (try WorldTests.residentBytes() - before) / 9_999
         #expect(cost < 20_000, "\(cost) bytes")
-        let first = try #require(registry.world("w1"))
+        let first = try #require(try registry.world("w1"))
         for number in 10_000..<40_000 {
-            let isMade = registry.world("w\(number)") != nil
+            let isMade = try registry.world("w\(number)") != nil
             if !isMade { Issue.record("w\(number)") }
-            if number % 1_000 == 0 { #expect(registry.world("w1") === first) }
+            if number % 1_000 == 0 { try #expect(registry.world("w1") === first) }
         }
         #expect(registry.count <= 10_000)
         #expect(registry.counts.untouched >= 30_000)
@@ -154,22 +154,22 @@ struct WorldTests {
         let registry = WorldRegistry(
             seed: try Seed([], format: Providers.seedFormat), generator: .ofTests, now: { time.withLock { $0 } })
         for number in 1..<10_000 {
-            let world = try #require(registry.world("w\(number)"))
-            world.update { _ = $0.random.bytes(1) }
+            let world = try #require(try registry.world("w\(number)"))
+            try world.update { _ = $0.random.bytes(1) }
         }
-        #expect(registry.world("one-too-many") == nil)
+        try #expect(registry.world("one-too-many") == nil)
         #expect(registry.counts.refused == 1)
         time.withLock { $0 = 59 }
-        for number in 5_000..<10_000 { _ = registry.world("w\(number)") }
-        #expect(registry.world("one-too-many") == nil)
+        for number in 5_000..<10_000 { _ = try registry.world("w\(number)") }
+        try #expect(registry.world("one-too-many") == nil)
         time.withLock { $0 = 61 }
-        let kept = try #require(registry.world("w9999"))
-        #expect(registry.world("one-more") != nil)
+        let kept = try #require(try registry.world("w9999"))
+        try #expect(registry.world("one-more") != nil)
         #expect(registry.counts.changed > 0)
         #expect(registry.counts.untouched == 0)
-        #expect(registry.world("w9999") === kept)
-        #expect(registry.drop("w9998"))
-        #expect(registry.world("one-more-still") != nil)
+        try #expect(registry.world("w9999") === kept)
+        try #expect(registry.drop("w9998"))
+        try #expect(registry.world("one-more-still") != nil)
     }
 
     @Test(

@@ -15,7 +15,7 @@ private struct OpenProvider: Provider {
 
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
 
     var operations: [Operation] {
         [

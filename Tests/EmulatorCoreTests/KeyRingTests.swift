@@ -52,7 +52,7 @@ private struct IssuersProvider: Provider {
     init(seed: Seed) {}
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
 }
 
 @Suite("Key rings from the seed")
@@ -112,7 +112,7 @@ struct KeyRingTests {
         let unpublished = try #require(world.keys[one].unpublished(.edDSA))
         #expect(unpublished.algorithm == .edDSA)
         #expect(!world.keys[one].published.map(\.id).contains(unpublished.id))
-        world.reset()
+        try world.reset()
         #expect(!world.keys[one].published.map(\.id).contains(fresh[0]))
     }
 

@@ -45,17 +45,17 @@ struct ManyRowsTests {
     /// Runs `body` for numbers of rows, a portion of them in each update.
     private func eachPortion(
         _ store: WorldStore, from first: Int = 0, by step: Int = 1, _ body: (inout Transaction, Int) -> Void
-    ) {
+    ) throws {
         var next = first
         while next < ManyRowsTests.count {
             let end = min(next + ManyRowsTests.portion * step, ManyRowsTests.count)
-            store.update { tables in for number in stride(from: next, to: end, by: step) { body(&tables, number) } }
+            try store.update { tables in for number in stride(from: next, to: end, by: step) { body(&tables, number) } }
             next = end
         }
     }
 
-    private func fill(_ store: WorldStore) {
-        eachPortion(store) { tables, number in tables.put(Entry(number)) }
+    private func fill(_ store: WorldStore) throws {
+        try eachPortion(store) { tables, number in tables.put(Entry(number)) }
     }
 
     /// What there is of all rows, one portion after the other: how many, and whether each is as it was put, in its place.
@@ -92,21 +92,21 @@ struct ManyRowsTests {
     }
 
     /// Changes one row in a hundred, removes one group in ten, and lets the last tenth of the rows go when their time is over.
-    private func change(_ store: WorldStore) {
+    private func change(_ store: WorldStore) throws {
         let count = ManyRowsTests.count
-        eachPortion(store, by: 100) { tables, number in
+        try eachPortion(store, by: 100) { tables, number in
             tables.change(Entry.self, ManyRowsTests.key(number)) { $0.kind = "changed" }
         }
         #expect(store.read { $0.count(Entry.byKind, "changed") } == count / 100)
-        eachPortion(store, by: 200) { tables, number in tables.remove(Entry.byGroup, "g\(number / 20)") }
+        try eachPortion(store, by: 200) { tables, number in tables.remove(Entry.byGroup, "g\(number / 20)") }
         #expect(store.read { $0.count(Entry.self) } == count - count / 10)
         // Every other of the rows that were changed was in such a group.
         #expect(store.read { $0.count(Entry.byKind, "changed") } == count / 200)
         let end = store.read { $0.now } + .hours(1)
-        eachPortion(store, from: count - count / 10) { tables, number in
+        try eachPortion(store, from: count - count / 10) { tables, number in
             tables.change(Entry.self, ManyRowsTests.key(number)) { $0.drop = end }
         }
-        store.update { tables in
+        try store.update { tables in
             _ = tables.clock.advance(by: .hours(2))
             tables.put(Entry(count))
         }
@@ -126,10 +126,10 @@ struct ManyRowsTests {
     @Test("all rows are found, by each way, and those that are changed or removed", arguments: TestedStore.allCases)
     func manyRows(kind: TestedStore) throws {
         let store = try kind.open(seed)
-        fill(store)
+        try fill(store)
         check(store)
-        change(store)
-        store.reset(to: seed)
+        try change(store)
+        try store.reset(to: seed)
         #expect(store.read { $0.count(Entry.self) } == 0)
     }
 
@@ -147,15 +147,15 @@ struct ManyRowsTests {
 
     /// Three daemons one after the other: one fills the table, one finds all and changes some, one finds what was changed.
     private func inTurn(_ open: () throws -> any Archive) throws {
-        func daemon(_ step: (WorldStore) -> Void) throws {
+        func daemon(_ step: (WorldStore) throws -> Void) throws {
             let archive = try open()
-            step(archive.store(of: "w", seed: seed))
+            try step(try archive.store(of: "w", seed: seed))
             archive.close()
         }
         try daemon(fill)
         try daemon { store in
             check(store)
-            change(store)
+            try change(store)
         }
         try daemon(checkChanged)
     }

@@ -46,13 +46,13 @@ struct PostgreSQLStoreTests {
         let (seed, dan) = (try seed(), try #require(try seed(#"{"accounts":[{"id":"dan"}]}"#).people.find("dan")))
         try await TestDatabase.withSchema { url in
             let (one, other) = (try PostgreSQLArchive(url), try PostgreSQLArchive(url))
-            let stores = [one.store(of: "w", seed: seed), other.store(of: "w", seed: seed)]
+            let stores = [try one.store(of: "w", seed: seed), try other.store(of: "w", seed: seed)]
             #expect(!stores[0].isKept && stores[1].isKept)
             var random = Randomness(seed: "replicas")
             for round in 0..<120 {
                 let bytes = random.bytes(64)
                 let store = stores[Int(bytes[0] % 2)]
-                try? store.update { (tables) throws(Refusal) in
+                try? store.update { tables in
                     for step in stride(from: 1, to: 40, by: 4) {
                         let key = String(bytes[step] % 20)
                         switch bytes[step + 1] % 8 {
@@ -71,7 +71,7 @@ struct PostgreSQLStoreTests {
                     }
                     if bytes[41] % 4 == 0 { throw Refusal() }
                 }
-                for store in stores { _ = store.refresh() }
+                for store in stores { _ = try store.refresh() }
                 try #require(look(stores[0]) == look(stores[1]))
                 guard round % 20 == 19 else { continue }
                 let third = try PostgreSQLArchive(url).store(of: "w", seed: seed)
@@ -85,31 +85,31 @@ struct PostgreSQLStoreTests {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
             let stores = [try PostgreSQLArchive(url), try PostgreSQLArchive(url)]
-            let (one, other) = (stores[0].store(of: "w", seed: seed), stores[1].store(of: "w", seed: seed))
+            let (one, other) = (try stores[0].store(of: "w", seed: seed), try stores[1].store(of: "w", seed: seed))
             let told = Mutex<[StoreChange]>([])
             other.whenOthersChange { change in told.withLock { $0.append(change) } }
-            guard case .same = other.refresh() else { return #expect(Bool(false), "nothing is new") }
-            one.update { tables in
+            guard case .same = try other.refresh() else { return #expect(Bool(false), "nothing is new") }
+            try one.update { tables in
                 tables.put(Note(key: "a"))
                 _ = tables.clock.advance(by: .hours(1))
             }
             #expect(keys(other).isEmpty)
-            guard case .changed = other.refresh() else { return #expect(Bool(false), "there is news") }
+            guard case .changed = try other.refresh() else { return #expect(Bool(false), "there is news") }
             #expect(keys(other) == ["a"])
             #expect(other.read { $0.now } > MachineClock.now + .minutes(59))
-            one.reset(to: seed)
-            guard case .changed = other.refresh() else { return #expect(Bool(false), "there is news") }
+            try one.reset(to: seed)
+            guard case .changed = try other.refresh() else { return #expect(Bool(false), "there is news") }
             #expect(keys(other).isEmpty && other.read { $0.now } < MachineClock.now + .minutes(1))
             // An update sees what others have changed by itself.
-            one.update { $0.put(Note(key: "b")) }
-            #expect(other.update { $0.find(Note.self, "b") } != nil)
+            try one.update { $0.put(Note(key: "b")) }
+            try #expect(other.update { $0.find(Note.self, "b") } != nil)
             let changes = told.withLock { $0 }
             #expect(changes.map(\.isReset) == [false, true, false])
             #expect(changes.first?.names == ["test.note", "clock"] && changes.last?.names == ["test.note"])
-            one.remove()
-            guard case .gone = other.refresh() else { return #expect(Bool(false), "the world is gone") }
-            other.update { $0.put(Note(key: "lost")) }
-            let again = stores[0].store(of: "w", seed: seed)
+            try one.remove()
+            guard case .gone = try other.refresh() else { return #expect(Bool(false), "the world is gone") }
+            try other.update { $0.put(Note(key: "lost")) }
+            let again = try stores[0].store(of: "w", seed: seed)
             #expect(!again.isKept && keys(again).isEmpty)
             #expect(try stores[1].worlds() == ["w"])
         }
@@ -120,22 +120,22 @@ struct PostgreSQLStoreTests {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
             let (stores, others) = (try PostgreSQLArchive(url), try PostgreSQLArchive(url))
-            let (one, other) = (stores.store(of: "w", seed: seed), others.store(of: "w", seed: seed))
-            for number in 0..<700 { one.update { $0.put(Note(key: "\(number % 90)", topic: "\(number % 3)")) } }
+            let (one, other) = (try stores.store(of: "w", seed: seed), try others.store(of: "w", seed: seed))
+            for number in 0..<700 { try one.update { $0.put(Note(key: "\(number % 90)", topic: "\(number % 3)")) } }
             // More than are read at once.
-            _ = other.refresh()
+            _ = try other.refresh()
             #expect(look(one) == look(other))
-            one.update { $0.remove(Note.self, "7") }
+            try one.update { $0.remove(Note.self, "7") }
             try TestDatabase.execute("UPDATE understudy_changes SET at = now() - interval '1 hour'", at: url)
             try stores.upkeep()
             #expect(try TestDatabase.execute("SELECT 'x' FROM understudy_changes", at: url).isEmpty)
-            _ = other.refresh()
+            _ = try other.refresh()
             #expect(look(one) == look(other))
-            one.update { $0.remove(Note.self, "8") }
+            try one.update { $0.remove(Note.self, "8") }
             try TestDatabase.execute("UPDATE understudy_changes SET at = now() - interval '1 hour'", at: url)
             try stores.upkeep()
-            #expect(other.update { $0.find(Note.self, "8") } == nil)
-            _ = one.refresh()
+            try #expect(other.update { $0.find(Note.self, "8") } == nil)
+            _ = try one.refresh()
             #expect(look(one) == look(other))
         }
     }
@@ -145,16 +145,16 @@ struct PostgreSQLStoreTests {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
             let opened = [try PostgreSQLArchive(url), try PostgreSQLArchive(url)]
-            let stores = opened.map { $0.store(of: "w", seed: seed) }
+            let stores = try opened.map { try $0.store(of: "w", seed: seed) }
             for round in 0..<10 {
-                stores[round % 2].update { $0.put(Note(key: "code-\(round)")) }
-                let count = await withTaskGroup(of: Bool.self) { group in
+                try stores[round % 2].update { $0.put(Note(key: "code-\(round)")) }
+                let count = try await withThrowingTaskGroup(of: Bool.self) { group in
                     for number in 0..<200 {
                         group.addTask {
-                            stores[number % 2].update { $0.pop(Note.self, "code-\(round)") } != nil
+                            try stores[number % 2].update { $0.pop(Note.self, "code-\(round)") } != nil
                         }
                     }
-                    return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
                 }
                 #expect(count == 1)
             }
@@ -168,7 +168,7 @@ struct PostgreSQLStoreTests {
             // Connections of other tests aren't ended.
             let named = "\(url)&application_name=ended"
             let opened = [try PostgreSQLArchive(named), try PostgreSQLArchive(named)]
-            let stores = opened.map { $0.store(of: "w", seed: seed) }
+            let stores = try opened.map { try $0.store(of: "w", seed: seed) }
             let ends = ContinuousClock.now + .seconds(4)
             let counts = Mutex<[String]>([])
             let workers = (0..<8).map { worker in
@@ -190,7 +190,7 @@ struct PostgreSQLStoreTests {
             #expect(expected.count == 8)
             try await Task.sleep(for: .milliseconds(700))
             for store in stores {
-                try StoreCall.checked { _ = store.refresh() }
+                try _ = store.refresh()
                 let found = store.read { tables in
                     tables.all(Note.self).map { "\($0.key) \($0.tags.count)" }
                 }
@@ -215,12 +215,10 @@ struct PostgreSQLStoreTests {
         var count = 0
         while ContinuousClock.now < end {
             do throws(StoreFailure) {
-                try StoreCall.checked {
-                    store.update { tables in
-                        var note = tables.find(Note.self, "w\(worker)") ?? Note(key: "w\(worker)")
-                        note.tags.append("\(note.tags.count)")
-                        tables.put(note)
-                    }
+                try store.update { tables in
+                    var note = tables.find(Note.self, "w\(worker)") ?? Note(key: "w\(worker)")
+                    note.tags.append("\(note.tags.count)")
+                    tables.put(note)
                 }
                 count += 1
             } catch {

@@ -44,8 +44,7 @@ struct ReceivedMailTests {
     }
 
     private static func world() -> World {
-        World(
-            name: "w", seed: Providers.seedFormat.nothing, keys: [], generator: .ofTests, budget: ProcessBudget())
+        WorldRegistry(seed: Providers.seedFormat.nothing, generator: .ofTests).main
     }
 
     @Test("a mail that was shown is kept read, until it is another one or the inbox is emptied")
@@ -60,7 +59,7 @@ struct ReceivedMailTests {
         let content = ReceivedContent(Array("Subject: another\r\n\r\nanother\r\n".utf8))
         let other = try self.row(SentMessage(received: content, from: "a@b.c", to: ["d@e.f"], request: nil))
         #expect(other.content(in: world).text == "another\n")
-        world.deleteMessages()
+        try world.deleteMessages()
         #expect(world.budget.readMails.bytes == 0)
     }
 
@@ -117,7 +116,7 @@ struct ReceivedMailTests {
     func recipients() throws {
         let seed = try Seed([SeedSource(name: "seed", text: "{}", directory: ".")], format: Providers.seedFormat)
         let world = WorldRegistry(seed: seed, generator: .ofTests).main
-        world.deliver(message())
+        try world.deliver(message())
         for address in ["ADA@example.com", "grace@example.com", "x@example.com"] {
             #expect(world.read { $0.messages(to: address) }.count == 1)
         }

@@ -38,7 +38,7 @@ struct RecordingStoreTests {
     }
 
     @Test("what a world held is given back when it is cleared or goes")
-    func givenBack() {
+    func givenBack() throws {
         let budget = ProcessBudget()
         var recording: Recording? = Recording(in: budget.recordings)
         let other = Recording(in: budget.recordings)
@@ -47,7 +47,7 @@ struct RecordingStoreTests {
         let first = budget.recordings.usage.bytes
         for number in 0..<10 { other.add(Self.exchange(number, size: 10_000)) }
         #expect(budget.recordings.usage.bytes >= first + 10 * 10_000)
-        other.clear(forgetting: true)
+        try other.clear(forgetting: true)
         #expect(budget.recordings.usage.bytes == first)
         other.add(Self.exchange(11, size: 10_000))
         let last = budget.recordings.usage.bytes - first
@@ -59,7 +59,7 @@ struct RecordingStoreTests {
     }
 
     @Test("what a world refused outlives it, in order and within bounds, until it is forgotten")
-    func goneWorlds() {
+    func goneWorlds() throws {
         let budget = ProcessBudget(keepingRefusals: true)
         var recording: Recording? = Recording(in: budget.recordings)
         let other = Recording(in: budget.recordings)
@@ -68,18 +68,18 @@ struct RecordingStoreTests {
             other.add(Self.exchange(number + 100, isRefused: true))
         }
         recording = nil
-        other.clear(forgetting: false)
+        try other.clear(forgetting: false)
         other.add(Self.exchange(500, isRefused: true))
         let kept = budget.recordings.refusedByGoneWorlds
         #expect(kept.map(\.number) == [0, 2, 4, 6, 8] + Array(100..<110))
         #expect(kept[1].order == 4 && kept[5].order == 1)
         for number in 0..<Recording.countLimit { other.add(Self.exchange(number, isRefused: true)) }
-        other.clear(forgetting: false)
+        try other.clear(forgetting: false)
         #expect(budget.recordings.refusedByGoneWorlds.count == Recording.countLimit)
         other.add(Self.exchange(501, isRefused: true))
-        other.clear(forgetting: true)
+        try other.clear(forgetting: true)
         #expect(budget.recordings.refusedByGoneWorlds.last?.number == Recording.countLimit - 1)
-        budget.recordings.forgetGoneWorlds()
+        try budget.recordings.forgetGoneWorlds()
         #expect(budget.recordings.usage.bytes == 0)
     }
 
@@ -110,7 +110,7 @@ struct RecordingStoreTests {
     }
 
     @Test("a flow goes on from code to token to use, whenever it is asked for")
-    func flow() {
+    func flow() throws {
         let recording = Recording(in: ProcessBudget().recordings)
         recording.add(
             Self.exchange(1, request: "state=state-of-mine&client_id=c1", response: #"{"code":"code-code-1"}"#))
@@ -121,7 +121,7 @@ struct RecordingStoreTests {
         recording.add(Self.exchange(4, request: "token=token-token-1"))
         #expect(flows(recording)["r4"] == "r1")
         #expect(recording.known().exchanges.map(\.client) == ["c1", "c1", nil, "c1"])
-        recording.clear(forgetting: true)
+        try recording.clear(forgetting: true)
         recording.add(Self.exchange(5, request: "token=token-token-1"))
         #expect(flows(recording) == ["r5": "r5"])
     }

@@ -64,7 +64,7 @@ struct SQLiteFileTests {
                     throw CancellationError()
                 }
             }
-            store.update { tables in
+            try store.update { tables in
                 for key in ["a", "b", "c"] { tables.put(Note(key: key, topic: "x", tags: ["t", key])) }
                 tables.change(Note.self, "a") { ($0.topic, $0.tags) = ("y", []) }
                 tables.change(Note.self, "a") { ($0.topic, $0.tags) = ("x", ["t"]) }
@@ -78,7 +78,7 @@ struct SQLiteFileTests {
         try use(folder, seed) { store in
             #expect(store.isKept)
             #expect(look(store) == before)
-            store.update { tables in
+            try store.update { tables in
                 tables.put(Note(key: "d", tags: ["t"]))
                 #expect(tables.all(Note.self).map(\.key) == ["a", "b", "c", "d"])
                 #expect(tables.rows(Note.byTag, "t").map(\.key) == ["a", "b", "c", "d"])
@@ -90,7 +90,7 @@ struct SQLiteFileTests {
     func clock() throws {
         let folder = try Folder()
         let seed = try seed(#"{"clock": {"set": "2030-01-01T00:00:00Z", "freeze": true}}"#)
-        try use(folder, seed) { store in store.update { tables in _ = tables.clock.advance(by: .hours(5)) } }
+        try use(folder, seed) { store in try store.update { tables in _ = tables.clock.advance(by: .hours(5)) } }
         try use(folder, seed) { store in #expect(store.read { $0.now }.text == "2030-01-01T05:00:00Z") }
     }
 
@@ -99,13 +99,13 @@ struct SQLiteFileTests {
         let (folder, seed) = (try Folder(), try seed())
         let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
-        let store = stores.store(of: "w", seed: seed)
-        store.update { $0.put(Note(key: "a", tags: ["t"])) }
+        let store = try stores.store(of: "w", seed: seed)
+        try store.update { $0.put(Note(key: "a", tags: ["t"])) }
         #expect(try stores.worlds() == ["w"])
-        store.remove()
+        try store.remove()
         #expect(try stores.worlds().isEmpty)
-        let next = stores.store(of: "w", seed: seed)
-        store.update { $0.put(Note(key: "b")) }
+        let next = try stores.store(of: "w", seed: seed)
+        try store.update { $0.put(Note(key: "b")) }
         #expect(!next.isKept)
         #expect(next.read { $0.count(Note.self) } == 0)
     }
@@ -144,16 +144,15 @@ struct SQLiteFileTests {
     func unreadable() throws {
         let (folder, seed) = (try Folder(), try seed())
         try use(folder, seed) { store in
-            store.update { tables in for key in ["a", "s3cret"] { tables.put(Note(key: key)) } }
+            try store.update { tables in for key in ["a", "s3cret"] { tables.put(Note(key: key)) } }
         }
         try SQLiteDatabase(folder.file).execute("UPDATE rows SET value = '{}' WHERE key = 's3cret'")
         let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
-        let store = stores.store(of: "w", seed: seed)
-        do throws(StoreFailure) {
-            try StoreCall.checked { store.read { _ = $0.count(Note.self) } }
+        do {
+            _ = try stores.store(of: "w", seed: seed)
             Issue.record("it was read")
-        } catch {
+        } catch let error as StoreFailure {
             #expect(error.kind == .unreadable)
             #expect(error.detail.hasPrefix("in the table test.note, the row at place 1"), "\(error.detail)")
             #expect(!error.diagnosis.line.contains("s3cret"))
@@ -163,12 +162,12 @@ struct SQLiteFileTests {
     @Test("a row may have any place", arguments: [Int64.max, Int64.max - 1, -1, Int64.min])
     func places(place: Int64) throws {
         let (folder, seed) = (try Folder(), try seed())
-        try use(folder, seed) { store in store.update { $0.put(Note(key: "a")) } }
+        try use(folder, seed) { store in try store.update { $0.put(Note(key: "a")) } }
         try SQLiteDatabase(folder.file).execute("UPDATE rows SET place = \(place)")
         for keys in [["a", "b", "c"], ["a", "b", "c", "d"]] {
             try use(folder, seed) { store in
                 for key in keys.dropFirst() {
-                    try StoreCall.checked { store.update { $0.put(Note(key: key, topic: "x")) } }
+                    try store.update { $0.put(Note(key: key, topic: "x")) }
                 }
                 #expect(store.read { $0.all(Note.self).map(\.key) }.sorted() == keys)
             }
@@ -179,14 +178,14 @@ struct SQLiteFileTests {
     func closing() throws {
         let (folder, seed) = (try Folder(), try seed())
         let stores = try SQLiteArchive(folder.file)
-        let store = stores.store(of: "w", seed: seed)
-        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+        let store = try stores.store(of: "w", seed: seed)
+        try store.update { $0.put(Note(key: "a")) }
         stores.close()
         try FileManager.default.copyItem(atPath: folder.file, toPath: "\(folder.path)/copy")
         withExtendedLifetime(store) {}
         let copy = try SQLiteArchive("\(folder.path)/copy")
         defer { copy.close() }
-        #expect(copy.store(of: "w", seed: seed).read { $0.all(Note.self).map(\.key) } == ["a"])
+        try #expect(copy.store(of: "w", seed: seed).read { $0.all(Note.self).map(\.key) } == ["a"])
     }
 
     @Test("a path that SQLite takes for no file is a file's")
@@ -201,8 +200,8 @@ struct SQLiteFileTests {
         for keys in [["a"], ["a", "a2"]] {
             let stores = try SQLiteArchive(name)
             defer { stores.close() }
-            let store = stores.store(of: "w", seed: try seed())
-            try StoreCall.checked { store.update { $0.put(Note(key: "a\(keys.count == 1 ? "" : "2")")) } }
+            let store = try stores.store(of: "w", seed: try seed())
+            try store.update { $0.put(Note(key: "a\(keys.count == 1 ? "" : "2")")) }
             #expect(store.read { $0.all(Note.self).map(\.key) } == keys)
         }
     }
@@ -229,7 +228,7 @@ struct SQLiteFileTests {
     func permissions() throws {
         let folder = try Folder()
         try use(folder, seed()) { store in
-            store.update { $0.put(Note(key: "a")) }
+            try store.update { $0.put(Note(key: "a")) }
             for name in ["w", "w-wal", "w-shm"] {
                 let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")
                 #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
@@ -242,22 +241,20 @@ struct SQLiteFileTests {
         let (folder, seed) = (try Folder(), try seed())
         let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
-        let store = stores.store(of: "w", seed: seed)
-        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+        let store = try stores.store(of: "w", seed: seed)
+        try store.update { $0.put(Note(key: "a")) }
         let other = try SQLiteDatabase(folder.file)
         try other.execute("BEGIN IMMEDIATE")
         #expect(throws: StoreFailure.self) {
-            try StoreCall.checked { store.update { $0.put(Note(key: "b")) } }
+            try store.update { $0.put(Note(key: "b")) }
         }
         #expect(stores.health.failure?.kind == .slow)
         // What can be read is read.
-        #expect(try StoreCall.checked { store.read { $0.all(Note.self).map(\.key) } } == ["a"])
+        #expect(store.read { $0.all(Note.self).map(\.key) } == ["a"])
         try other.execute("ROLLBACK")
-        let found = try StoreCall.checked {
-            store.update { tables in
-                tables.put(Note(key: "c"))
-                return tables.all(Note.self).map(\.key)
-            }
+        let found = try store.update { tables in
+            tables.put(Note(key: "c"))
+            return tables.all(Note.self).map(\.key)
         }
         #expect(found == ["a", "c"])
         #expect(stores.health.failure == nil)
@@ -269,33 +266,29 @@ struct SQLiteFileTests {
         let other = try self.seed(#"{"accounts":[{"id":"zoe"}]}"#)
         let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
-        let store = stores.store(of: "w", seed: seed)
-        try StoreCall.checked { store.update { $0.put(Note(key: "a")) } }
+        let store = try stores.store(of: "w", seed: seed)
+        try store.update { $0.put(Note(key: "a")) }
         let file = try SQLiteDatabase(folder.file)
         try file.execute("CREATE TRIGGER f BEFORE INSERT ON rows BEGIN SELECT RAISE(FAIL, 'no room'); END")
         var hasEnded = false
         #expect(throws: StoreFailure.self) {
-            try StoreCall.checked {
-                if isReset {
-                    store.reset(to: other, putting: { $0.put(Note(key: "z")) }, also: { hasEnded = true })
-                } else {
-                    store.update { $0.put(Note(key: "z")) }
-                }
+            if isReset {
+                try store.reset(to: other, putting: { $0.put(Note(key: "z")) }, also: { hasEnded = true })
+            } else {
+                try store.update { $0.put(Note(key: "z")) }
             }
         }
         #expect(!hasEnded)
         for _ in 0..<2 {
-            try StoreCall.checked {
-                store.read { tables in
-                    #expect(tables.all(Note.self).map(\.key) == ["a"])
-                    #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
-                }
+            store.read { tables in
+                #expect(tables.all(Note.self).map(\.key) == ["a"])
+                #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
             }
             // The same as it was read again.
-            store.resume(seed, rows: seed)
+            try store.resume(seed, rows: seed)
         }
         try file.execute("DROP TRIGGER f")
-        try StoreCall.checked { store.update { $0.put(Note(key: "b")) } }
+        try store.update { $0.put(Note(key: "b")) }
         #expect(store.read { $0.all(Note.self).map(\.key) } == ["a", "b"])
     }
 
@@ -306,7 +299,7 @@ struct SQLiteFileTests {
             try seed(#"{"outcomes":[{"provider":"github","outcome":"cancel"}]}"#), try seed("{}")
         )
         try use(folder, one) { store in
-            store.adopt(other)
+            try store.adopt(other)
             #expect(store.read { $0.value(OutcomeQueue.self).queued.count } == 1)
         }
         try use(folder, other) { store in #expect(store.read { $0.value(OutcomeQueue.self).queued.count } == 1) }

@@ -41,7 +41,7 @@ private struct HostsProvider: Provider {
 
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)? { nil }
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
 }
 
 @Suite("Hosts that a seed names")

@@ -91,7 +91,7 @@ struct StoreComparisonTests {
         let (memory, other) = (try TestedStore.memory.open(seed), try kind.open(seed))
         let start = try #require(Instant(seconds: 2_000_000_000))
         for store in [memory, other] {
-            store.update { tables in
+            try store.update { tables in
                 tables.clock.set(start)
                 tables.clock.freeze(true)
             }
@@ -101,16 +101,18 @@ struct StoreComparisonTests {
             let fails = random.bytes(1)[0] % 3 == 0
             let choices = random
             for store in [memory, other] {
-                try? store.update { (tables) throws(Refusal) in
-                    var random = choices
-                    change(&tables, &random, start)
-                    if fails { throw Refusal() }
-                }
+                do {
+                    try store.update { tables in
+                        var random = choices
+                        change(&tables, &random, start)
+                        if fails { throw Refusal() }
+                    }
+                } catch is Refusal {}
             }
             _ = random.bytes(7)
             let (expected, found) = (memory.read { all($0) }, other.read { all($0) })
             try #require(expected == found)
-            if random.bytes(1)[0] % 16 == 0 { for store in [memory, other] { store.reset(to: seed) } }
+            if random.bytes(1)[0] % 16 == 0 { for store in [memory, other] { try store.reset(to: seed) } }
         }
     }
 
@@ -122,9 +124,9 @@ struct StoreComparisonTests {
         let (memory, start) = (WorldStore("test", seed), try #require(Instant(seconds: 2_000_000_000)))
         var stores = try SQLiteArchive("\(path)/w")
         defer { stores.close() }
-        var kept = stores.store(of: "w", seed: seed)
+        var kept = try stores.store(of: "w", seed: seed)
         for store in [memory, kept] {
-            store.update { tables in
+            try store.update { tables in
                 tables.clock.set(start)
                 tables.clock.freeze(true)
             }
@@ -134,8 +136,8 @@ struct StoreComparisonTests {
             let bytes = random.bytes(3)
             let choices = random
             for store in [memory, kept] {
-                if bytes[0] % 16 == 0 { store.reset(to: seed) }
-                try? store.update { (tables) throws(Refusal) in
+                if bytes[0] % 16 == 0 { try store.reset(to: seed) }
+                try? store.update { tables in
                     var random = choices
                     change(&tables, &random, start)
                     if bytes[0] % 3 == 0 { throw Refusal() }
@@ -145,7 +147,7 @@ struct StoreComparisonTests {
             if bytes[2] % 3 == 0 {
                 stores.close()
                 stores = try SQLiteArchive("\(path)/w")
-                kept = stores.store(of: "w", seed: seed)
+                kept = try stores.store(of: "w", seed: seed)
             }
             try #require(memory.read { all($0, isReadAgain: true) } == kept.read { all($0, isReadAgain: true) })
         }
@@ -155,10 +157,10 @@ struct StoreComparisonTests {
     func once(kind: TestedStore) async throws {
         let store = try kind.open(seed)
         for round in 0..<5 {
-            store.update { $0.put(Note(key: "code-\(round)")) }
-            let count = await withTaskGroup(of: Bool.self) { group in
-                for _ in 0..<200 { group.addTask { store.update { $0.pop(Note.self, "code-\(round)") } != nil } }
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            try store.update { $0.put(Note(key: "code-\(round)")) }
+            let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<200 { group.addTask { try store.update { $0.pop(Note.self, "code-\(round)") } != nil } }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(count == 1)
         }

@@ -23,7 +23,7 @@ enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 
     /// A store of a new world.
-    func open(_ seed: Seed) throws -> WorldStore { WorldStore("test", seed, in: try archive()) }
+    func open(_ seed: Seed) throws -> WorldStore { try WorldStore("test", seed, keptIn: archive()) }
 
     private func archive() throws -> (any Archive)? {
         switch self {
@@ -37,7 +37,7 @@ enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
 
 extension Archive {
     /// The store of a world of this name.
-    func store(of world: String, seed: Seed) -> WorldStore { WorldStore(world, seed, in: self) }
+    func store(of world: String, seed: Seed) throws -> WorldStore { try WorldStore(world, seed, in: self) }
 }
 
 extension SeedFormat {

@@ -20,9 +20,9 @@ struct RoomTests {
 
     private static func pool(_ number: Int) -> UserPool { UserPool(project: "demo-\(number)", tenant: nil) }
 
-    private static func addUser(_ number: Int, to world: World) {
+    private static func addUser(_ number: Int, to world: World) throws {
         let user = User(localId: "u", in: pool(number), now: .first)
-        world.update { $0.put(user) }
+        try world.update { $0.put(user) }
     }
 
     @Test("those in which nothing has happened make way; those with users stay, and further ones are refused")
@@ -30,54 +30,54 @@ struct RoomTests {
         let allowance = Allowance(limit: 6_000)
         let world = registry.main
         for number in 0..<20_000 {
-            let isAdmitted = world.admit(RoomTests.pool(number), counting: allowance)
+            let isAdmitted = try world.admit(RoomTests.pool(number), counting: allowance)
             if !isAdmitted { Issue.record("demo-\(number)") }
         }
         #expect(world.read { $0.count(UnseededPool.self) } == UnseededPool.limit)
         #expect(allowance.count == UnseededPool.limit)
-        world.reset()
+        try world.reset()
         #expect(allowance.count == 0)
         for number in 0..<UnseededPool.limit {
-            let isAdmitted = world.admit(RoomTests.pool(number), counting: allowance)
+            let isAdmitted = try world.admit(RoomTests.pool(number), counting: allowance)
             if !isAdmitted { Issue.record("demo-\(number)") }
-            RoomTests.addUser(number, to: world)
+            try RoomTests.addUser(number, to: world)
         }
-        let takesMore = world.admit(RoomTests.pool(-1), counting: allowance)
+        let takesMore = try world.admit(RoomTests.pool(-1), counting: allowance)
         #expect(!takesMore)
-        let takesKnown = world.admit(RoomTests.pool(0), counting: allowance)
+        let takesKnown = try world.admit(RoomTests.pool(0), counting: allowance)
         #expect(takesKnown)
-        let other = try #require(registry.world("other"))
+        let other = try #require(try registry.world("other"))
         for number in 0..<2_000 {
-            let isAdmitted = other.admit(RoomTests.pool(number), counting: allowance)
-            if isAdmitted { RoomTests.addUser(number, to: other) }
+            let isAdmitted = try other.admit(RoomTests.pool(number), counting: allowance)
+            if isAdmitted { try RoomTests.addUser(number, to: other) }
             #expect(isAdmitted == (number < 1_000))
         }
         #expect(allowance.refused > 0)
         // A project whose last user is deleted makes way, in the world whose it is.
-        world.deleteUsers(of: RoomTests.pool(7))
-        let takesAnother = world.admit(RoomTests.pool(-1), counting: allowance)
+        try world.deleteUsers(of: RoomTests.pool(7))
+        let takesAnother = try world.admit(RoomTests.pool(-1), counting: allowance)
         #expect(takesAnother)
         #expect(world.read { $0.find(UnseededPool.self, RoomTests.pool(7)) } == nil)
         #expect(allowance.count == 6_000)
     }
 
     @Test("what an administrator set up stays, and a deleted tenant gives its place back")
-    func settings() {
+    func settings() throws {
         let allowance = Allowance(limit: 2)
         let world = registry.main
         let (project, tenant) = (RoomTests.pool(1), UserPool(project: "demo-2", tenant: "t"))
-        world.update { tables in
+        try world.update { tables in
             tables.put(ProjectSettings(project: "demo-1", hidesEmails: true))
             tables.put(Tenant(project: "demo-2", id: "t"))
         }
-        #expect([project, tenant].allSatisfy { world.admit($0, counting: allowance) })
-        #expect(!world.admit(RoomTests.pool(3), counting: allowance))
-        #expect(world.remove(tenant))
-        #expect(!world.remove(tenant))
+        try #expect([project, tenant].allSatisfy { try world.admit($0, counting: allowance) })
+        try #expect(!world.admit(RoomTests.pool(3), counting: allowance))
+        try #expect(world.remove(tenant))
+        try #expect(!world.remove(tenant))
         #expect(allowance.count == 1)
-        #expect(world.admit(RoomTests.pool(3), counting: allowance))
+        try #expect(world.admit(RoomTests.pool(3), counting: allowance))
         // Nothing has happened in the third project, so it makes way.
-        #expect(world.admit(RoomTests.pool(4), counting: allowance))
+        try #expect(world.admit(RoomTests.pool(4), counting: allowance))
         #expect(world.read { $0.all(UnseededPool.self) }.map(\.pool) == [project, RoomTests.pool(4)])
         #expect(allowance.count == 2)
     }
@@ -148,11 +148,11 @@ struct KeySetCacheTests {
     @Test("belong to their world: gone with it and with its reset, and a rotated key verifies nothing more")
     func cache() throws {
         let registry = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests)
-        let world = try #require(registry.world("one"))
+        let world = try #require(try registry.world("one"))
         weak let cache = world.caches[KeySetCache.self]
         #expect(cache === world.caches[KeySetCache.self])
         #expect(cache !== registry.main.caches[KeySetCache.self])
-        world.reset()
+        try world.reset()
         #expect(cache == nil)
         let key = try Key.generateRSA()
         let sets = registry.main.caches[KeySetCache.self]

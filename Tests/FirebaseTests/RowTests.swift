@@ -60,7 +60,7 @@ struct RowTests {
         let world = WorldRegistry(seed: try Seed([], format: Providers.seedFormat), generator: .ofTests).main
         let addresses = ["a\0b", "a", "a\0", "a\0\u{2}b", "a\0\u{1}b"]
         let users = try addresses.enumerated().map { try user("u\($0)", email: $1) }
-        world.update { tables in
+        try world.update { tables in
             tables.put(Tenant(project: RowTests.pool.project, id: RowTests.pool.tenant ?? ""))
             users.forEach { tables.put($0) }
         }

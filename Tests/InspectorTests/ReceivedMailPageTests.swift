@@ -30,10 +30,10 @@ struct ReceivedMailPageTests {
     }
 
     @Test("the list says who wrote, to how many, and what became of it") func list() throws {
-        world.deliver(
+        try world.deliver(
             try SampleMail.rails.message(
                 to: ["ada@example.com", "b@example.com", "c@example.com"]))
-        world.deliver(
+        try world.deliver(
             try SampleMail.rails.message(
                 relay: SentMessage.Relay(title: "R", address: "a@b.c", lost: Diagnosis("nobody knows"))))
         let page = try fixture.page("inbox").text
@@ -46,7 +46,7 @@ struct ReceivedMailPageTests {
     }
 
     @Test("the page: envelope, text, attachments, source") func message() throws {
-        world.deliver(
+        try world.deliver(
             try SampleMail.rails.message(
                 to: ["ada@example.com", "b@example.com"]))
         let page = try fixture.page("inbox/m1").text
@@ -60,7 +60,7 @@ struct ReceivedMailPageTests {
     }
 
     @Test("what the relay changed stands beside what was sent") func forwarded() throws {
-        world.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
+        try world.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
         let page = try fixture.page("inbox/m1").text
         for part in [
             "As the person gets it", "Example Shop, Inc. &lt;noreply_at_example@privaterelay.appleid.com&gt;",
@@ -70,13 +70,13 @@ struct ReceivedMailPageTests {
     }
 
     @Test("an answer by the form") func reply() throws {
-        world.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
+        try world.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
         let answer = try fixture.submit("inbox/m1/reply", ["text": "Thanks"], from: "inbox/m1")
         #expect(answer.status == 303 && answer.location.hasSuffix("/_understudy/inbox/m2"))
         #expect(submission.submitted.first?.sender == "ada@home.example")
         #expect(try fixture.client.post("/_understudy/inbox/m1/reply", form: ["text": "x"]).status == 403)
         let refused = SentMessage.Relay(title: "R", address: "a@b.c", lost: Diagnosis("gone"))
-        world.deliver(try SampleMail.rails.message(relay: refused))
+        try world.deliver(try SampleMail.rails.message(relay: refused))
         #expect(!(try fixture.page("inbox/m3").text.contains("Send the answer")))
         let again = try fixture.submit("inbox/m3/reply", ["text": "Thanks"], from: "inbox")
         #expect(again.status == 409 && again.text.contains("nobody got m3"))
@@ -84,7 +84,7 @@ struct ReceivedMailPageTests {
     }
 
     @Test("pictures of the mail are in its frame, nothing else is") func pictures() throws {
-        world.deliver(try SampleMail.newsletter.message())
+        try world.deliver(try SampleMail.newsletter.message())
         let frame = try fixture.page("inbox/m1/html").text
         #expect(frame.contains("src=\"data:image/png;base64,iVBORw0KGgo"))
         #expect(frame.contains("src=\"cid:none\"") && !frame.contains("cid:logo"))
@@ -117,7 +117,7 @@ struct ReceivedMailPageTests {
             \r
             <script>alert(6)</script>\r
             """
-        world.deliver(
+        try world.deliver(
             SentMessage(received: ReceivedContent(Array(raw.utf8)), from: "<script>", to: ["\"><script>"], request: nil)
         )
         for path in ["inbox", "inbox/m1"] {

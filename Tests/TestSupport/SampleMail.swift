@@ -95,7 +95,7 @@ package final class SampleSubmission: MailSubmission {
 
     package func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
-    ) -> SubmittedMail {
+    ) throws -> SubmittedMail {
         log.withLock { $0.append((sender, recipients, raw)) }
         let content = ReceivedContent(raw)
         var messages: [InboxMessage] = []
@@ -108,7 +108,7 @@ package final class SampleSubmission: MailSubmission {
                 relay = SentMessage.Relay(title: "The test's relay", address: recipient, refused: refusal)
             }
             messages.append(
-                world.deliver(
+                try world.deliver(
                     SentMessage(received: content, from: sender, to: [recipient], relay: relay, request: request)))
         }
         return SubmittedMail(messages, refusals: refusals)

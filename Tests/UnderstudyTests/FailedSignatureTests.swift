@@ -33,7 +33,8 @@ private struct BrokenWorld {
             (declared, [KeyGenerator.NamedKey(id: "wrong", algorithm: .rs256, key: key)])
         }
         world = World(
-            name: "default", seed: seed, keys: keys, generator: .ofTests, budget: ProcessBudget())
+            name: "default", seed: seed, keys: keys, generator: .ofTests, budget: ProcessBudget(),
+            store: WorldStore("default", seed), isShared: false)
         providers = [AppleProvider(seed: seed), GoogleProvider(seed: seed)]
     }
 
@@ -54,7 +55,8 @@ private struct BrokenWorld {
             })
         let address = Address(request, in: try NamedWorld(request) { _, _ in false }) { $0 == host }
         let reply = operation.run(
-            Exchange(request: request, address: address, world: world, id: "r1", network: network))
+            Exchange(request: request, address: address, world: world, id: "r1", network: network),
+            or: { ($0 as? any AnswerableError)?.response ?? Response(status: 599) })
         return await withCheckedContinuation { continuation in
             reply.deliver(Completion { continuation.resume(returning: $0) })
         }

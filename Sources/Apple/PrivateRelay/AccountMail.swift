@@ -9,7 +9,7 @@ extension AppleProvider {
     private static let sender = Mailbox("appleid@id.apple.com", name: "Apple")
 
     /// Tells a person that an app was used for the first time.
-    func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) {
+    func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) throws {
         guard settings.accountMails, authorization.isFirst else { return }
         let account = authorization.account
         let address =
@@ -26,7 +26,7 @@ extension AppleProvider {
             In the settings of your Apple Account, under Sign in with Apple, you can look at it, switch forwarding off, or stop using it.
 
             """
-        exchange.world.deliver(
+        try exchange.world.deliver(
             SentMessage(
                 .mail, from: AppleProvider.sender, to: Mailbox(account.email, name: account.fullName),
                 subject: "Your Apple Account was used to sign in to \(client.id)", text: text, request: exchange.id))

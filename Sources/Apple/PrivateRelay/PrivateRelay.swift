@@ -42,25 +42,25 @@ struct RelayedMail {
 }
 
 extension AppleProvider {
-    package func relay(_ mail: MailInTransit) -> RelayVerdict? {
+    package func relay(_ mail: MailInTransit) throws -> RelayVerdict? {
         let recipient = mail.recipient.lowercased()
         guard recipient.hasSuffix(AppleIdentifiers.relayDomain) else { return nil }
         let relayed = RelayedMail(
             sender: mail.sender, recipient: recipient, authors: mail.content?.read.from, content: mail.content)
-        return relay(relayed, in: mail.world).verdict
+        return try relay(relayed, in: mail.world).verdict
     }
 
-    func relay(_ mail: RelayedMail, in world: World) -> RelayDecision {
+    func relay(_ mail: RelayedMail, in world: World) throws -> RelayDecision {
         switch world.read({ $0.addressee(mail.recipient) }) {
         case .nobody(let ended): .refused(.userNotFound(mail.recipient, endedBy: ended, in: world))
-        case .person(let person): relay(mail, to: person, in: world)
+        case .person(let person): try relay(mail, to: person, in: world)
         case .app(let reply): relay(mail, reply)
         }
     }
 
     // MARK: - To a person
 
-    private func relay(_ mail: RelayedMail, to person: HiddenPerson, in world: World) -> RelayDecision {
+    private func relay(_ mail: RelayedMail, to person: HiddenPerson, in world: World) throws -> RelayDecision {
         guard let team = directory.teams[person.team] else {
             return .refused(.userNotFound(mail.recipient, endedBy: nil, in: world))
         }
@@ -75,7 +75,7 @@ extension AppleProvider {
         if let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
             return .refused(unauthorized(stranger.address, .author, at: team, mail))
         }
-        return .forwarded(forward(mail, from: authors, to: person, in: world))
+        return .forwarded(try forward(mail, from: authors, to: person, in: world))
     }
 
     private func unauthorized(

@@ -29,15 +29,15 @@ extension AppleProvider {
                     ])),
                 .refusal(404, RelayRefusal.Reason.noSuchAddress.rawValue, "The relay gave out no such address."),
             ]
-        ) { relayDecision($0, $1) }
+        ) { try relayDecision($0, $1) }
     }
 
     /// `GET /_understudy/v1/apple/relay?from=…&to=…`: what would become of a mail, whose sender stands in the envelope and in From.
-    private func relayDecision(_ exchange: Exchange, _ question: Question) -> Response {
+    private func relayDecision(_ exchange: Exchange, _ question: Question) throws -> Response {
         let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(
             sender: sender, recipient: recipient.lowercased(), authors: [Mailbox(sender)], content: nil)
-        switch relay(mail, in: exchange.world) {
+        switch try relay(mail, in: exchange.world) {
         case .accepted: return ControlAnswer.ok(["forwarded": true])
         case .forwarded(let mail):
             return ControlAnswer.ok([

@@ -11,7 +11,7 @@ extension AppleProvider {
     /// Remembers under which addresses the person can answer.
     func forward(
         _ mail: RelayedMail, from authors: [Mailbox], to person: HiddenPerson, in world: World
-    ) -> ForwardedMail {
+    ) throws -> ForwardedMail {
         let read = mail.content?.read
         let changed = [("From", authors), ("Sender", read?.sender ?? []), ("Reply-To", read?.replyTo ?? [])]
         var senders: [RelayedSender] = []
@@ -24,7 +24,7 @@ extension AppleProvider {
             }
             return InboxMessage.HeaderField(name: name, mailboxes: rewritten)
         }
-        world.remember(senders)
+        try world.remember(senders)
         // The sender of a mail that nobody shall answer stays empty.
         let sender = mail.sender.isEmpty ? "" : senders.first?.key ?? ""
         return ForwardedMail(to: person.account.email, from: sender, fields: fields)
@@ -98,10 +98,10 @@ extension RelayedSender {
 }
 
 extension World {
-    fileprivate func remember(_ senders: [RelayedSender]) {
+    fileprivate func remember(_ senders: [RelayedSender]) throws {
         let unknown = read { tables in senders.filter { tables.find(RelayedSender.self, $0.key) == nil } }
         guard !unknown.isEmpty else { return }
-        update { tables in
+        try update { tables in
             for sender in unknown { tables.put(sender) }
         }
     }

@@ -15,7 +15,7 @@ extension ControlAPI {
                     .json("What it is.", ControlAPI.explanationSchema),
                     .refusal(400, "tooLong", "The value is longer than is read."),
                 ]
-            ) { await explain($0, $1) }
+            ) { try await explain($0, $1) }
         ]
     }
 
@@ -52,12 +52,12 @@ extension ControlAPI {
         }
     }
 
-    private func explain(_ exchange: Exchange, _ body: ExplainRequest) async -> Response {
+    private func explain(_ exchange: Exchange, _ body: ExplainRequest) async throws -> Response {
         guard body.value.utf8.count <= PastedValue.limit else {
             let message = "\(body.value.utf8.count) bytes; \(PastedValue.limit) are read at most"
             return ControlAnswer.error(400, "tooLong", message, path: "$.value")
         }
-        let explained = await explain(body.value, rawNonce: body.rawNonce, in: exchange.world)
+        let explained = try await explain(body.value, rawNonce: body.rawNonce, in: exchange.world)
         return ControlAnswer.ok([
             "kind": .string(explained.kind), "sound": .bool(explained.isSound),
             "parts": .array(explained.parts.map(\.document)),
@@ -65,9 +65,9 @@ extension ControlAPI {
     }
 
     /// What a world knows of a value that a person has given.
-    package func explain(_ value: String, rawNonce: String?, in world: World) async -> PastedValue {
+    package func explain(_ value: String, rawNonce: String?, in world: World) async throws -> PastedValue {
         let reader = ValueReader(world, by: self)
-        return await world.recording.search { reader.explain(value, rawNonce: rawNonce) }
+        return try await world.recording.search { try reader.explain(value, rawNonce: rawNonce) }
     }
 }
 

@@ -27,15 +27,15 @@ package struct PastedValue: Sendable {
 extension ValueReader {
     /// Finds out by its form what `text` is, and says what this world knows of it. `rawNonce` is the text that was hashed for
     /// a token's nonce. It searches the recording: not on a worker.
-    package func explain(_ text: String, rawNonce: String? = nil) -> PastedValue {
+    package func explain(_ text: String, rawNonce: String? = nil) throws -> PastedValue {
         let text = text.trimmed
         let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
         let search = RecordingSearch(world.recording.known().exchanges)
         let bare = text.dropFirst(text.lowercased().hasPrefix("bearer ") ? 7 : 0).filter { !$0.isWhitespace }
-        if RecordingSearch.isToken(bare), !bare.contains("&") { return explain(token: bare, rawNonce, search) }
+        if RecordingSearch.isToken(bare), !bare.contains("&") { return try explain(token: bare, rawNonce, search) }
         if let returned = ReturnedValues(text) {
             let kind = returned.address == nil ? "What a sign-in brought back" : "A callback URL"
-            return PastedValue(kind, read(returned, in: search))
+            return PastedValue(kind, try read(returned, in: search))
         }
         if let address = explain(address: text) { return address }
         let form = providers.lazy.compactMap { type(of: $0).explain(token: bare, meantAsIDToken: false) }.first
@@ -71,7 +71,7 @@ extension ValueReader {
         return nil
     }
 
-    private func explain(token text: String, _ rawNonce: String?, _ search: RecordingSearch) -> PastedValue {
+    private func explain(token text: String, _ rawNonce: String?, _ search: RecordingSearch) throws -> PastedValue {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             let finding = ExplainedPart.Finding(holds: false, "it can't be read: \(error.description)")
@@ -80,7 +80,7 @@ extension ValueReader {
         let maker = search.maker(of: text)?.exchange
         let sender = maker == nil ? search.senders(of: text).first : nil
         let field = maker == nil && sender == nil ? nil : fieldName(of: text, in: maker ?? sender?.exchange)
-        let read = read(token, text: text, surroundings(of: text, field: field, in: search, rawNonce: rawNonce))
+        let read = try read(token, text: text, surroundings(of: text, field: field, in: search, rawNonce: rawNonce))
         var origin: [ExplainedPart.Finding] = []
         if let maker {
             origin.append(.init(holds: nil, "an exchange of this world's recording made it", exchange: maker.id))

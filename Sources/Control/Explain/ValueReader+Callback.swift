@@ -44,7 +44,7 @@ struct ReturnedValues: Sendable {
 }
 
 extension ValueReader {
-    func read(_ returned: ReturnedValues, in search: RecordingSearch) -> [ExplainedPart] {
+    func read(_ returned: ReturnedValues, in search: RecordingSearch) throws -> [ExplainedPart] {
         var findings: [ExplainedPart.Finding] = []
         if let address = returned.address {
             findings.append(.init(holds: nil, "returned to \(Diagnosis.quote(address, limit: 300))"))
@@ -65,7 +65,8 @@ extension ValueReader {
             findings += words(of: field, returned, search)
             guard RecordingSearch.isToken(field.value), tokens.count < 8, let token = try? JWS(parsing: field.value)
             else { continue }
-            tokens += read(token, text: field.value, surroundings(of: field.value, field: field.name, in: search)).parts
+            tokens += try read(token, text: field.value, surroundings(of: field.value, field: field.name, in: search))
+                .parts
         }
         return [ExplainedPart("What came back", findings)] + tokens
     }

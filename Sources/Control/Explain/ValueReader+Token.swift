@@ -6,7 +6,7 @@ import Time
 // A JSON Web Token: header, claims, signature.
 
 extension ValueReader {
-    package func read(_ token: JWS, text: String, _ surroundings: TokenSurroundings) -> ReadToken {
+    package func read(_ token: JWS, text: String, _ surroundings: TokenSurroundings) throws -> ReadToken {
         let kind = TokenKind(token, field: surroundings.field, reader: self)
         let issuer = provider(ofIssuer: token.claims["iss"]?.string ?? "")
         let words = ClaimWords(
@@ -18,7 +18,7 @@ extension ValueReader {
             header: token.header.members.map { ReadMember($0.key, $0.value, words.header($0.key, $0.value)) },
             claims: token.claims.members.map { ReadMember($0.key, $0.value, words.claim($0.key, $0.value)) },
             missing: words.missing,
-            signature: kind == .clientSecret
+            signature: try kind == .clientSecret
                 ? secretFindings(text, token) : signatureFindings(token, issuer: issuer, surroundings))
     }
 
@@ -43,7 +43,7 @@ extension ValueReader {
     /// The signature's verdict against the keys of this world.
     private func signatureFindings(
         _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
-    ) -> [ExplainedPart.Finding] {
+    ) throws -> [ExplainedPart.Finding] {
         let name = token.algorithm ?? "missing"
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }) else {
             guard name == "none" else {
@@ -75,15 +75,15 @@ extension ValueReader {
                         + ": no verifier knows which key to take")
             ]
         }
-        return keyFindings(token, keyID, owners)
+        return try keyFindings(token, keyID, owners)
     }
 
     private func keyFindings(
         _ token: JWS, _ keyID: String, _ owners: [(owner: KeyOwner, title: String)]
-    ) -> [ExplainedPart.Finding] {
+    ) throws -> [ExplainedPart.Finding] {
         let quoted = Diagnosis.quote(keyID)
-        let found = owners.lazy.compactMap { owner in
-            world.keys[owner.owner].known(keyID).map { (owner: owner, key: $0.key, state: $0.state) }
+        let found = try owners.lazy.compactMap { owner in
+            try world.keys[owner.owner].known(keyID).map { (owner: owner, key: $0.key, state: $0.state) }
         }
         guard let known = found.first else {
             let published = owners.first.map { world.keys[$0.owner].published.map(\.id).joined(separator: ", ") } ?? ""

@@ -29,17 +29,17 @@ extension ControlAPI {
             .control(
                 "POST", "mail", "Sends a mail, as if by SMTP.", reads: .body(NewMail.self),
                 answers: ControlAPI.submitted
-            ) { await sendMail($0, $1) },
+            ) { try await sendMail($0, $1) },
             .control(
                 "DELETE", "mail", "Empties the inbox.", reads: .noQuery, answers: [.empty("It is empty.")]
-            ) { deleteMail($0) },
+            ) { try deleteMail($0) },
             .control(
                 "GET", "mail/:id", "Shows one message, whole.", path: path,
                 answers: [.json("The message.", MailDocument.schema), gone]
             ) { await message($0) },
             .control(
                 "DELETE", "mail/:id", "Deletes a message.", path: path, answers: [.empty("It is deleted."), gone]
-            ) { deleteMessage($0) },
+            ) { try deleteMessage($0) },
             .control(
                 "GET", "mail/:id/raw", "Gives a mail as it was sent, or as a relay has forwarded it.", path: path,
                 reads: .query(RawQuery.self),
@@ -63,7 +63,7 @@ extension ControlAPI {
                 answers: ControlAPI.submitted + [
                     gone, isText, .refusal(409, "unanswerable", "Nobody got it, or it doesn't say who it is from."),
                 ]
-            ) { await reply($0, $1) },
+            ) { try await reply($0, $1) },
         ]
     }
 
@@ -188,13 +188,13 @@ extension ControlAPI {
             ], body: bytes)
     }
 
-    private func deleteMessage(_ exchange: Exchange) -> Response {
-        guard exchange.world.deleteMessage(exchange.parameters["id"] ?? "") else { return noSuchMessage(exchange) }
+    private func deleteMessage(_ exchange: Exchange) throws -> Response {
+        guard try exchange.world.deleteMessage(exchange.parameters["id"] ?? "") else { return noSuchMessage(exchange) }
         return Response(status: 204)
     }
 
-    private func deleteMail(_ exchange: Exchange) -> Response {
-        exchange.world.deleteMessages()
+    private func deleteMail(_ exchange: Exchange) throws -> Response {
+        try exchange.world.deleteMessages()
         return Response(status: 204)
     }
 

@@ -72,7 +72,7 @@ extension ControlAPI {
                     ])), "Who doesn't get it."),
         ])
 
-    func sendMail(_ exchange: Exchange, _ order: NewMail) async -> Response {
+    func sendMail(_ exchange: Exchange, _ order: NewMail) async throws -> Response {
         let recipients = order.to + order.cc
         guard !order.to.isEmpty, recipients.count <= ControlAPI.recipientLimit else {
             return ControlAnswer.error(
@@ -84,11 +84,11 @@ extension ControlAPI {
             text: order.html == nil ? order.text ?? "" : order.text, html: order.html)
         mail.cc = order.cc.map { Mailbox($0) }
         mail.replyTo = order.replyTo.map { Mailbox($0) }
-        return await submit(mail, to: recipients, exchange)
+        return try await submit(mail, to: recipients, exchange)
     }
 
     /// The person who got a mail answers it.
-    func reply(_ exchange: Exchange, _ order: NewReply) async -> Response {
+    func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }
         guard order.text != nil || order.html != nil else {
@@ -106,18 +106,18 @@ extension ControlAPI {
                 ? "nobody got \(row.id), so nobody can answer it" : "\(row.id) doesn't say who it is from"
             return ControlAnswer.error(409, "unanswerable", reason)
         }
-        return await submit(mail, to: mail.to.map(\.address), exchange)
+        return try await submit(mail, to: mail.to.map(\.address), exchange)
     }
 
-    private func submit(_ mail: ComposedMail, to recipients: [String], _ exchange: Exchange) async -> Response {
+    private func submit(_ mail: ComposedMail, to recipients: [String], _ exchange: Exchange) async throws -> Response {
         guard let submission = worlds.budget.mailRoutes.submission else {
             return ControlAnswer.error(503, "noMail", "the daemon is stopping: it takes no mail any more")
         }
         let world = exchange.world
-        let (response, delay) = await world.searchInbox { [self] in
+        let (response, delay) = try await world.searchInbox { [self] in
             // No request of the recording: calls of the control API aren't in it.
-            let result = submission.submit(
-                world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)
+            let result = try submission.submit(
+                try world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)
             return (answer(result, recipients, exchange), result.delay)
         }
         if delay > .zero { try? await Task.sleep(for: delay.duration) }

@@ -83,9 +83,8 @@ private final class MailReader: Sendable {
         while stream.backlog < MailReader.ahead {
             let seen = state.withLock { $0.seen }
             guard let seen else { return }
-            // A store that fails now may work again when somebody next has something to tell.
-            let rows = try? StoreCall.checked { world.read { $0.messages(after: seen, limit: MailReader.step) } }
-            guard let rows, !rows.isEmpty else { return }
+            let rows = world.read { $0.messages(after: seen, limit: MailReader.step) }
+            guard !rows.isEmpty else { return }
             for row in rows {
                 guard stream.backlog < MailReader.ahead else { break }
                 state.withLock { $0.seen = row.number }
@@ -98,8 +97,7 @@ private final class MailReader: Sendable {
 
     /// Tells that messages were deleted. `false` when nobody reads any more, or nothing has been read yet.
     private func noteDeletions(_ stream: EventStream) -> Bool {
-        // What can't be read hasn't been deleted.
-        guard let inbox = try? StoreCall.checked({ world.read { $0.inbox } }) else { return false }
+        let inbox = world.read { $0.inbox }
         let isNews: Bool? = state.withLock { state in
             guard let seen = state.seen else { return nil }
             // After a reset the numbers begin again.

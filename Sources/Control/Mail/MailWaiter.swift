@@ -56,8 +56,7 @@ final class MailWaiter: Sendable {
     private func look() {
         let seen = state.withLock { $0.isSettled ? nil : $0.seen }
         guard let seen else { return }
-        let found = try? StoreCall.checked { world.read { ($0.messages(after: seen), $0.inbox.last) } }
-        guard let (fresh, last) = found else { return }
+        let (fresh, last) = world.read { ($0.messages(after: seen), $0.inbox.last) }
         // After a reset the numbers begin again.
         state.withLock { $0.seen = max(min(seen, last), fresh.last?.number ?? 0) }
         if fresh.contains(where: { query.matches($0, in: world) }) { settle() }

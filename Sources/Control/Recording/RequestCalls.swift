@@ -110,11 +110,11 @@ extension ControlAPI {
                     .other("An event `exchange` for each.", "text/event-stream"),
                     .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
                 ]
-            ) { await requests($0, $1) },
+            ) { try await requests($0, $1) },
             .control(
                 "DELETE", "requests", "Empties the recording.", reads: .query(RemovalQuery.self),
                 answers: [.empty("It is empty.")]
-            ) { removeRequests($0, $1) },
+            ) { try removeRequests($0, $1) },
             .control(
                 "GET", "requests/:id", "Shows one exchange.", path: ["The exchange's ID."],
                 reads: .query(OneQuery.self),
@@ -122,11 +122,11 @@ extension ControlAPI {
                     .json("The exchange.", .either(ExchangeDocument.schema, ExchangeDocument.harSchema)),
                     .refusal(404, "noSuchRequest", "The recording doesn't hold it."),
                 ]
-            ) { await request($0, $1) },
+            ) { try await request($0, $1) },
         ]
     }
 
-    private func requests(_ exchange: Exchange, _ asked: Query) async -> Response {
+    private func requests(_ exchange: Exchange, _ asked: Query) async throws -> Response {
         let query: Query
         do throws(ControlRefusal) { query = try asked.resumed(exchange.request.header("Last-Event-ID")) } catch {
             return error.response
@@ -137,29 +137,29 @@ extension ControlAPI {
             return ControlAnswer.error(400, "invalidQuery", message, path: "$.world")
         }
         if let worlds = query.worlds {
-            return await exchange.world.budget.recordings.searchAll { [self] in answer(query, of: worlds) }
+            return try await exchange.world.budget.recordings.searchAll { [self] in answer(query, of: worlds) }
         }
         let recording = exchange.world.recording
         if isStream {
             guard let lease = listenerLease() else { return tooManyListeners() }
-            await recording.refresh()
+            try await recording.refresh()
             return stream(exchange, query, lease)
         }
         guard let wait = query.wait else {
-            return await recording.search { [self] in answer(find(query, in: recording), query, recording) }
+            return try await recording.search { [self] in answer(find(query, in: recording), query, recording) }
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
-        await recording.refresh()
+        try await recording.refresh()
         let waiter = Waiter(
             recording, lease: lease, count: query.count, matches: { query.matches($0) },
             find: { [self] in find(query, in: recording) })
         return answer(await waiter.found(after: query.after, within: wait.duration), query, recording)
     }
 
-    private func request(_ exchange: Exchange, _ query: OneQuery) async -> Response {
+    private func request(_ exchange: Exchange, _ query: OneQuery) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let recording = exchange.world.recording
-        return await recording.search { [self] in
+        return try await recording.search { [self] in
             guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
                 let message =
                     "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
@@ -189,20 +189,20 @@ extension ControlAPI {
     }
 
     /// Empties the recording, with `world` those of all worlds of that name.
-    private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) -> Response {
+    private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
-            exchange.world.recording.clear(forgetting: true)
+            try exchange.world.recording.clear(forgetting: true)
             return Response(status: 204)
         }
         guard !exchange.world.recording.isShared else {
-            worlds.budget.recordings.clearShared(forgetting: true) { Glob.matches(pattern, $0) }
-            if pattern == "*" { worlds.budget.recordings.forgetGoneWorlds() }
+            try worlds.budget.recordings.clearShared(forgetting: true) { Glob.matches(pattern, $0) }
+            if pattern == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
             return Response(status: 204)
         }
         for entry in worlds.all where Glob.matches(pattern, entry.world.name) {
-            entry.world.recording.clear(forgetting: true)
+            try entry.world.recording.clear(forgetting: true)
         }
-        if pattern == "*" { worlds.budget.recordings.forgetGoneWorlds() }
+        if pattern == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
         return Response(status: 204)
     }
 

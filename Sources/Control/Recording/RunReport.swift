@@ -11,7 +11,10 @@ package struct RunReport {
 
     /// Searches the recordings, which takes a while: don't call it on a worker.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
-        worlds.budget.recordings.refreshAll()
+        do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
+            worlds.budget.notices.tell(
+                .stores, "the report lacks what other replicas have recorded: \(error.diagnosis.line)")
+        }
         documents = RecordingAccount(worlds).exchanges.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         self.version = version
     }

@@ -15,7 +15,7 @@ extension ControlAPI {
                     .json(409, "They weren't; `unmet`.", ControlAPI.unmetSchema),
                     .refusal(400, "tooMuch", "There are too many expectations, or fields in them."),
                 ]
-            ) { await verify($0) }
+            ) { try await verify($0) }
         ]
     }
 
@@ -84,8 +84,8 @@ extension ControlAPI {
     /// How many of the exchanges that come nearest to an expectation are shown.
     private static let nearLimit = 3
 
-    private func verify(_ exchange: Exchange) async -> Response {
-        await exchange.world.recording.search { [self] in verification(exchange) }
+    private func verify(_ exchange: Exchange) async throws -> Response {
+        try await exchange.world.recording.search { [self] in verification(exchange) }
     }
 
     private func verification(_ exchange: Exchange) -> Response {

@@ -43,7 +43,7 @@ package enum ControlAnswer {
 }
 
 /// A refusal, as the response to send.
-package struct ControlRefusal: Error, Sendable {
+package struct ControlRefusal: AnswerableError {
     /// Why an exchange may not control the daemon; `nil` when it may. Told whether it is a call of the control API.
     package typealias Check = @Sendable (Exchange, _ isControl: Bool) -> Response?
 

@@ -5,47 +5,41 @@ import Time
 // An answer on its way out: it is recorded and logged.
 
 extension Dispatcher {
-    /// The response, or the refusal that takes its place when the world's store has failed: what was read then isn't true.
-    func answered(_ response: Response, _ context: RequestContext) -> Response {
-        guard let failure = context.storeCall?.failure else { return response }
-        return refusal(of: failure, instead: response)
-    }
-
-    func refusal(of failure: StoreFailure, instead response: Response) -> Response {
-        worlds.budget.notices.tell(.stores, failure.diagnosis.line)
-        return Dispatcher.storeFailed(failure, instead: response)
-    }
-
-    /// There is no such world, or it can't be had from the store.
-    func noWorld(_ name: String) -> Response {
-        let response = Dispatcher.noWorld(name)
-        guard worlds.archive != nil, let failure = StoreCall.current?.failure else { return response }
-        return refusal(of: failure, instead: response)
+    /// The answer to a request for which something was thrown.
+    @Sendable func refusal(of error: any Error) -> Response {
+        switch error {
+        case let failure as StoreFailure:
+            worlds.budget.notices.tell(.stores, failure.diagnosis.line)
+            return failure.response
+        case let error as any AnswerableError: return error.response
+        case let refusal as NamedWorld.Refusal: return noWorld(refusal)
+        default:
+            logger.error("\(error)")
+            return Dispatcher.defect
+        }
     }
 
     /// Adds the request's ID to the answer, and records and logs the exchange.
     func complete(
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
-        StoreCall.within(context.storeCall) {
-            let time = context.world.now
-            var response = answered(response, context)
-            if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
-                // A late answer, or another token than usual, refuses nothing.
-                response =
-                    response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
-            }
-            response = identified(response, context.request, at: context.address, id: context.id)
-            context.world.recording.add(
-                RecordedExchange(
-                    id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
-                    path: context.address.path, client: client,
-                    request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
-                    time: time, began: context.began,
-                    duration: MachineClock.microseconds - context.began,
-                    fault: fault.flatMap { $0.isUsed ? $0.summary : nil }))
-            return response
+        let time = context.world.now
+        var response = response
+        if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
+            // A late answer, or another token than usual, refuses nothing.
+            response =
+                response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
         }
+        response = identified(response, context.request, at: context.address, id: context.id)
+        context.world.recording.add(
+            RecordedExchange(
+                id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
+                path: context.address.path, client: client,
+                request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
+                time: time, began: context.began,
+                duration: MachineClock.microseconds - context.began,
+                fault: fault.flatMap { $0.isUsed ? $0.summary : nil }))
+        return response
     }
 
     func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {

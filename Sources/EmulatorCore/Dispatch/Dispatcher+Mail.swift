@@ -38,39 +38,33 @@ extension Dispatcher {
 
     /// The world of this name, or the one of mail that names none, once the scenarios have run with which it begins. `nil` for a
     /// name that can't be one, and when all worlds that there may be are in use. Blocks.
-    package func worldOfMail(_ name: String?) throws(StoreFailure) -> World? {
-        try StoreCall.checked {
-            guard let world = worlds.world(name ?? worlds.unnamed) else { return nil }
-            world.noteChange()
-            if !scenarios.isEmpty, !world.isPrepared { waitUntilPrepared(world) }
-            return world
-        }
+    package func worldOfMail(_ name: String?) throws -> World? {
+        guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
+        world.noteChange()
+        if !scenarios.isEmpty, !world.isPrepared { try prepareForMail(world) }
+        return world
     }
 
     /// The world of this name, if it has been made. Blocks.
     package func existingWorld(_ name: String) throws(StoreFailure) -> World? {
-        try StoreCall.checked { worlds.existing(name) }
+        try worlds.existing(name)
     }
 
-    private func waitUntilPrepared(_ world: World) {
+    private func prepareForMail(_ world: World) throws {
         let isDone = DispatchSemaphore(value: 0)
         switch world.preparation.take(then: { isDone.signal() }) {
         case .go: return
-        case .wait: break
+        case .wait: isDone.wait()
         case .mine:
-            Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
-                if let failure = await prepare(world) { logger.error("\(failure)") }
-                isDone.signal()
-            }
+            if let failure = try waitUntilPrepared(world) { logger.error("\(failure)") }
         }
-        isDone.wait()
     }
 
     /// What the provider to whose relay the recipient belongs does with a mail; `nil` when it is no provider's. `title` is what
     /// people call the relay.
-    package func relay(_ mail: MailInTransit) -> (title: String, verdict: RelayVerdict)? {
+    package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
-            if let verdict = provider.relay(mail) { return ("\(type(of: provider).title)'s relay", verdict) }
+            if let verdict = try provider.relay(mail) { return ("\(type(of: provider).title)'s relay", verdict) }
         }
         return nil
     }
@@ -123,10 +117,12 @@ extension Dispatcher {
     private static let limitOfOthers = 64
 
     /// All worlds that there are but this one; `nil` when too many of them are held by other replicas only.
-    package func otherWorlds(than world: World) -> [World]? {
+    package func otherWorlds(than world: World) throws(StoreFailure) -> [World]? {
         guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
-        let others = worlds.list.filter { $0.name != world.name }
+        let others = try worlds.list().filter { $0.name != world.name }
         guard others.count(where: { $0.held == nil }) <= Dispatcher.limitOfOthers else { return nil }
-        return others.compactMap { worlds.existing($0.name) }
+        var found: [World] = []
+        for other in others { if let world = try worlds.existing(other.name) { found.append(world) } }
+        return found
     }
 }

@@ -96,16 +96,15 @@ extension Dispatcher {
         }
     }
 
-    /// What a browser's script may read of the answer stays as it was.
-    static func storeFailed(_ failure: StoreFailure, instead response: Response) -> Response {
+    static func storeFailed(_ failure: StoreFailure) -> Response {
         var refusal = problem(503, failure.kind.code, failure.diagnosis)
-        refusal.headers += response.headers.filter { header in
-            let name = header.name.lowercased()
-            return name == "vary" || name.hasPrefix("access-control-")
-        }
         refusal.headers.append((name: "Retry-After", value: "1"))
         return refusal
     }
+
+    /// The answer where something was thrown that nobody has words for.
+    static let defect = problem(
+        500, "defect", Diagnosis("this is a mistake of understudy's, which its log names: please report it"))
 
     /// The answer to a request that the server itself refuses before a handler sees it, such as one that is too large to be read:
     /// a line of text, and for calls of the control API what these answer.
@@ -145,4 +144,13 @@ extension Dispatcher {
             "send the name that is connected to")
         return problem(400, "badHost", diagnosis)
     }
+}
+
+/// An error that a handler may throw, because it says by itself how a request is refused. Others are defects.
+package protocol AnswerableError: Error {
+    var response: Response { get }
+}
+
+extension StoreFailure: AnswerableError {
+    package var response: Response { Dispatcher.storeFailed(self) }
 }

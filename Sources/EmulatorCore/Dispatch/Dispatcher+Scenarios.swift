@@ -5,34 +5,43 @@ import Synchronization
 extension Dispatcher {
     /// Plays the scenarios with which worlds begin in the default world, and says in a line why one can't be played; `nil` when
     /// all can. Waits for it.
-    package func prepareDefaultWorld() -> String? {
+    package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
+        return try waitUntilPrepared(world)
+    }
+
+    /// Plays them in this world, and waits for it.
+    func waitUntilPrepared(_ world: World) throws -> String? {
         let isDone = DispatchSemaphore(value: 0)
-        let outcome = StartOutcome()
+        let outcome = PreparationOutcome()
         Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
-            let failure = await prepare(world)
-            outcome.failure.withLock { $0 = failure }
+            do {
+                let failure = try await prepare(world)
+                outcome.result.withLock { $0 = .success(failure) }
+            } catch {
+                outcome.result.withLock { $0 = .failure(error) }
+            }
             isDone.signal()
         }
         isDone.wait()
-        return outcome.failure.withLock { $0 }
+        return try outcome.result.withLock { $0 }.get()
     }
 
     /// Plays the scenarios in a world that begins, whose other requests wait for that; where another replica does, waits for it.
     /// Returns why those that can't be played can't.
-    func prepare(_ world: World) async -> String? {
+    func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
-        guard world.state.isShared else { return await play(in: world) }
+        guard world.state.isShared else { return try await play(in: world) }
         var preparation = SharedPreparation(world, by: worlds.archive?.replica ?? 0)
         while true {
-            switch preparation.next() {
-            case .done, .failed: return nil
+            switch try preparation.next() {
+            case .done: return nil
             case .mine:
                 let pulse = preparation.begin()
-                let failure = await play(in: world)
-                pulse.stop()
-                preparation.finish()
+                defer { pulse.stop() }
+                let failure = try await play(in: world)
+                try preparation.finish()
                 return failure
             case .wait:
                 await withCheckedContinuation { continuation in
@@ -42,12 +51,12 @@ extension Dispatcher {
         }
     }
 
-    private func play(in world: World) async -> String? {
+    private func play(in world: World) async throws -> String? {
         var failures: [String] = []
         for chosen in scenarios {
-            do throws(Scenario.Failure) {
+            do {
                 try await chosen.scenario.play(in: world, with: chosen.values, by: self)
-            } catch {
+            } catch let error as Scenario.Failure {
                 failures.append("the scenario \"\(chosen.scenario.name)\" can't be played: \(error.description)")
             }
         }
@@ -55,7 +64,7 @@ extension Dispatcher {
     }
 }
 
-/// What became of the scenarios of the start.
-private final class StartOutcome: Sendable {
-    let failure = Mutex<String?>(nil)
+/// What became of the scenarios.
+private final class PreparationOutcome: Sendable {
+    let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

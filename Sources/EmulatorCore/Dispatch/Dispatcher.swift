@@ -67,7 +67,6 @@ package final class Dispatcher: Sendable {
         let world: World
         /// Microseconds since 1970.
         let began: Int64
-        let storeCall: StoreCall?
     }
 
     /// How many requests have come from outside.
@@ -81,7 +80,7 @@ package final class Dispatcher: Sendable {
         guard worlds.archive != nil else { return handle(request, from: nil) }
         return .later { [self] done in
             (worlds.isShared ? WorkThreads.shared : .local).run { [self] in
-                StoreCall.within(StoreCall()) { handle(request, from: nil).deliver(done) }
+                handle(request, from: nil).deliver(done)
             }
         }
     }
@@ -90,74 +89,83 @@ package final class Dispatcher: Sendable {
         let id = nextID()
         let began = MachineClock.microseconds
         let named: NamedWorld
-        do throws(Refusal) { named = try namedWorld(of: request) } catch {
+        let found: World?
+        do {
+            // What the daemon sends itself belongs to a request for which the world was refreshed.
+            let isOuter = parent == nil
+            named = try namedWorld(of: request, refreshing: isOuter)
+            found = try worlds.world(named.name, refreshing: isOuter)
+        } catch {
             let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
-            return .now(identified(error.response, request, at: Address(request, in: nowhere) { _ in false }, id: id))
+            let address = Address(request, in: nowhere) { _ in false }
+            return .now(identified(refusal(of: error), request, at: address, id: id))
         }
-        let found = worlds.world(named.name)
         let operations = self.operations(of: found)
         let address = Address(
             request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
         guard let world = found else {
-            return .now(identified(noWorld(named.name), request, at: address, id: id))
+            return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
         }
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
-            request: request, id: id, parent: parent, address: address, world: world, began: began,
-            storeCall: worlds.archive == nil ? nil : StoreCall.current)
+            request: request, id: id, parent: parent, address: address, world: world, began: began)
         // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
         // has waited.
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
         return prepared(context)
     }
 
-    private struct Refusal: Error {
+    private struct BadHost: AnswerableError {
         let response: Response
     }
 
-    private func namedWorld(of request: Request) throws(Refusal) -> NamedWorld {
+    private func namedWorld(of request: Request, refreshing: Bool) throws -> NamedWorld {
         let authority = request.header("Host") ?? "localhost"
         // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
-        guard Address.isWellFormed(authority) else { throw Refusal(response: Dispatcher.badHost(authority)) }
-        do throws(NamedWorld.Refusal) {
-            return try NamedWorld(request, unnamed: worlds.unnamed) { world, host in
-                operations(of: worlds.existing(world)).serves(host)
-            }
-        } catch {
-            throw Refusal(response: noWorld(error))
+        guard Address.isWellFormed(authority) else { throw BadHost(response: Dispatcher.badHost(authority)) }
+        return try NamedWorld(request, unnamed: worlds.unnamed) { world, host in
+            operations(of: try worlds.existing(world, refreshing: refreshing)).serves(host)
         }
     }
 
     /// Runs the scenarios first, or waits until they have run.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
-            let goOn: @Sendable () -> Void = { [self] in
-                StoreCall.within(context.storeCall) { answer(context).deliver(done) }
-            }
+            let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
             switch context.world.preparation.take(then: goOn) {
             case .wait: return
             case .go: goOn()
             case .mine:
                 Task.atOnce(executorPreference: OperationExecutor.shared) { [self] in
-                    if let failure = await prepare(context.world) { logger.error("\(failure)") }
-                    goOn()
+                    do {
+                        if let failure = try await prepare(context.world) { logger.error("\(failure)") }
+                        goOn()
+                    } catch {
+                        done(complete(refusal(of: error), context, nil, client: nil))
+                    }
                 }
             }
         }
     }
 
     private func answer(_ context: RequestContext) -> Reply {
+        do { return try reply(to: context) } catch {
+            return .now(complete(refusal(of: error), context, nil, client: nil))
+        }
+    }
+
+    private func reply(to context: RequestContext) throws -> Reply {
         let (request, address) = (context.request, context.address)
         let operations = self.operations(of: context.world)
         switch operations.match(request.method, at: address) {
         case .found(let entry, let parameters):
-            return answer(context, by: entry, parameters)
+            return try reply(to: context, by: entry, parameters)
         case .methodNotAllowed(let methods):
             if address.host == nil, let page = operations.refusePage?(exchange(context), .otherMethod(methods)) {
                 return .now(identified(page, request, at: address, id: context.id))
             }
             let entry = operations.first(of: methods, at: address)
-            let refusal = request.method == "OPTIONS" ? nil : entry?.provider?.notServed(exchange(context))
+            let refusal = request.method == "OPTIONS" ? nil : try entry?.provider?.notServed(exchange(context))
             let response =
                 refusal?.diagnosed(adding: "; this address takes \(methods.joined(separator: ", "))")
                 ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
@@ -172,7 +180,7 @@ package final class Dispatcher: Sendable {
             let exchange = exchange(context)
             // What a provider explains at the daemon's own name says what was meant.
             let explained = address.host == nil ? explanation(of: exchange) : nil
-            let refusal = explained ?? refusal(of: exchange, by: operations.providers(at: address.host))
+            let refusal = try explained ?? refusal(of: exchange, by: operations.providers(at: address.host))
             let meant =
                 explained != nil
                 ? "" : operations.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -185,14 +193,14 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    private func answer(
-        _ context: RequestContext, by entry: OperationTable.Entry, _ parameters: [String: String]
-    ) -> Reply {
+    private func reply(
+        to context: RequestContext, by entry: OperationTable.Entry, _ parameters: [String: String]
+    ) throws -> Reply {
         let (request, address, operation) = (context.request, context.address, entry.operation)
         var exchange = exchange(context, parameters)
         if let excess = RequestBudget.excess(of: request) {
             let words =
-                operation.isControl
+                try operation.isControl
                 ? nil
                 : entry.provider?.overBudget(exchange, excess)
                     ?? operations(of: context.world).refusePage?(exchange, .tooMuch(excess))
@@ -204,42 +212,40 @@ package final class Dispatcher: Sendable {
         }
         guard operation.traits != nil else {
             return serve(exchange, by: operation).map { [self] response in
-                // What has found out about the store by itself says more of it.
-                let answer = operation.isControl && response.status == 503 ? response : answered(response, context)
-                return identified(answer, request, at: address, id: context.id)
+                identified(response, request, at: address, id: context.id)
             }
         }
         // Asked before the handler runs, which may revoke the credentials that tell the client.
         let client = entry.provider?.client(of: exchange)
         // Faults aren't for a scenario's own calls.
         if context.parent != Scenario.parent {
-            exchange.appliedFault = context.world.takeFault(for: exchange, at: operation) {
+            exchange.appliedFault = try context.world.takeFault(for: exchange, at: operation) {
                 operations(of: context.world).shortPaths(of: address.path, at: address.host)
             } client: {
                 client ?? request.namedClient
             }
         }
         let fault = exchange.appliedFault
-        let reply = serve(exchange, by: operation)
-        return reply.map { [self] response in
-            if let fault { StoreCall.within(context.storeCall) { context.world.finish(fault) } }
+        return serve(exchange, by: operation).map { [self] response in
+            if let fault { context.world.finish(fault) }
             return complete(response, context, fault, client: client)
         }
     }
 
     /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.
     private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
-        let run: @Sendable () -> Reply = {
-            guard let fault = exchange.appliedFault else { return operation.run(exchange) }
-            let reply = fault.carryOut(exchange, at: operation) { operation.run(exchange) }
+        let run: @Sendable () -> Reply = { [self] in
+            guard let fault = exchange.appliedFault else { return operation.run(exchange, or: refusal) }
+            let reply = fault.carryOut(exchange, at: operation, or: refusal) {
+                operation.run(exchange, or: self.refusal)
+            }
             return operation.shared(reply, with: exchange.request)
         }
         guard !operation.keys.isEmpty, !exchange.world.keys.areReady(operation.keys) else { return run() }
         return .later { [self] done in
             exchange.world.keys.whenReady(operation.keys) { [self] failure in
                 guard let failure else { return run().deliver(done) }
-                exchange.storeCall?.note(failure)
-                done(refusal(of: failure, instead: Response(status: 503)))
+                done(refusal(of: failure))
             }
         }
     }
@@ -247,7 +253,7 @@ package final class Dispatcher: Sendable {
     private func exchange(_ context: RequestContext, _ parameters: [String: String] = [:]) -> Exchange {
         Exchange(
             request: context.request, address: context.address, world: context.world, id: context.id,
-            parameters: parameters, network: self, isInternal: context.parent != nil, storeCall: context.storeCall)
+            parameters: parameters, network: self, isInternal: context.parent != nil)
     }
 
     /// What a provider says of an address at the daemon's own name.
@@ -259,9 +265,9 @@ package final class Dispatcher: Sendable {
     }
 
     /// The refusal of the first provider that has one.
-    private func refusal(of exchange: Exchange, by providers: [any Provider]) -> Response? {
+    private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
-            if let refusal = provider.notServed(exchange) { return refusal }
+            if let refusal = try provider.notServed(exchange) { return refusal }
         }
         return nil
     }

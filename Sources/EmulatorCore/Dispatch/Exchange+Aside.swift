@@ -1,12 +1,26 @@
+import Dispatch
 import Platform
 
 extension Exchange {
     /// Runs `body`, which takes long, on a thread of its own, so that neither a worker nor a task's thread is busy with it.
-    package func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            WorkThreads.shared.run {
-                continuation.resume(returning: StoreCall.within(storeCall, body))
-            }
+    package func aside<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            WorkThreads.shared.run { continuation.resume(returning: Result(catching: body)) }
         }
+        return try result.get()
+    }
+}
+
+extension DispatchQueue {
+    /// Runs `body` on the queue, so that the caller's thread doesn't wait for it.
+    func run<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            async { continuation.resume(returning: Result(catching: body)) }
+        }
+        return try result.get()
     }
 }

@@ -13,24 +13,12 @@ package struct Exchange: Sendable {
     let network: any Network
     /// Whether the daemon sent itself the request, for another one or for a scenario.
     package let isInternal: Bool
-    /// `nil` with a store that can't fail.
-    let storeCall: StoreCall?
 
     package init(
         request: Request, address: Address, world: World, id: String, parameters: [String: String] = [:],
-        network: any Network
-    ) {
-        self.init(
-            request: request, address: address, world: world, id: id, parameters: parameters, network: network,
-            isInternal: false, storeCall: nil)
-    }
-
-    init(
-        request: Request, address: Address, world: World, id: String, parameters: [String: String],
-        network: any Network, isInternal: Bool, storeCall: StoreCall?
+        network: any Network, isInternal: Bool = false
     ) {
         self.isInternal = isInternal
-        self.storeCall = storeCall
         self.request = request
         self.address = address
         self.world = world
@@ -72,7 +60,4 @@ package struct Exchange: Sendable {
     private static let placeholders: Set<String> = [
         "undefined", "null", "nil", "none", "nan", "[object object]", "(null)", "optional(nil)",
     ]
-
-    /// Whether the worlds' store has failed for this request, whose answer is replaced by that then.
-    package var storeHasFailed: Bool { storeCall?.failure != nil }
 }

@@ -31,9 +31,11 @@ package struct NamedWorld: Sendable, Equatable {
 
     /// `unnamed` is the world of requests that name none. `plays` says whether a world, the first text, plays a host, the
     /// second.
+    ///
+    /// - Throws: A `Refusal`, or what `plays` throws.
     package init(
-        _ request: Request, unnamed: String = WorldRegistry.defaultName, plays: (String, String) -> Bool
-    ) throws(Refusal) {
+        _ request: Request, unnamed: String = WorldRegistry.defaultName, plays: (String, String) throws -> Bool
+    ) throws {
         let (written, path) = NamedWorld.split(request.path)
         let connection = request.label
         let fixed = connection ?? written
@@ -41,16 +43,16 @@ package struct NamedWorld: Sendable, Equatable {
         let below = NamedWorld.nameBelowLocalhost(host)
         if let below { host = below }
         var label: String?
-        if let below, !plays(fixed ?? unnamed, below) {
+        if let below, try !plays(fixed ?? unnamed, below) {
             (host, label) = NamedWorld.split(host: below)
-            if !host.isEmpty, !plays(fixed ?? label ?? unnamed, host) {
-                guard fixed != nil else { throw .unknownHost(below) }
+            if !host.isEmpty, try !plays(fixed ?? label ?? unnamed, host) {
+                guard fixed != nil else { throw Refusal.unknownHost(below) }
                 (host, label) = ("", nil)
             }
         }
         let names = [connection, label, written].compactMap { $0 }
         if let first = names.first, let second = names.first(where: { $0 != first }) {
-            throw .contradiction(first: first, second: second)
+            throw Refusal.contradiction(first: first, second: second)
         }
         name = names.first ?? unnamed
         place =

@@ -17,13 +17,7 @@ package protocol Network: AnyObject, Sendable {
 
 extension Network {
     func ask(_ request: Request, from parent: String) async -> Response {
-        switch send(request, from: parent) {
-        case .now(let response): return response
-        case .later(let start):
-            return await withCheckedContinuation { continuation in
-                start(Completion { continuation.resume(returning: $0) })
-            }
-        }
+        await send(request, from: parent).response
     }
 }
 

@@ -12,15 +12,11 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
         _ traits: OperationTraits? = nil,
-        _ respond: @escaping @Sendable (Exchange, Input) -> Response
+        _ respond: @escaping @Sendable (Exchange, Input) throws -> Response
     ) -> Operation {
         Operation(
             method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
-            .direct { exchange in
-                do throws(ControlRefusal) { return respond(exchange, try input.read(exchange)) } catch {
-                    return error.response
-                }
-            })
+            .direct { exchange in try respond(exchange, try input.read(exchange)) })
     }
 
     /// The same, for a call that has to wait.
@@ -28,15 +24,11 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
         _ traits: OperationTraits? = nil,
-        _ respond: @escaping @Sendable (Exchange, Input) async -> Response
+        _ respond: @escaping @Sendable (Exchange, Input) async throws -> Response
     ) -> Operation {
         Operation(
             method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
-            .task { exchange in
-                let value: Input
-                do throws(ControlRefusal) { value = try input.read(exchange) } catch { return error.response }
-                return await respond(exchange, value)
-            })
+            .task { exchange in try await respond(exchange, try input.read(exchange)) })
     }
 
     /// A call that takes nothing but its path, or reads its body by itself.
@@ -44,10 +36,10 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
         keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) -> Response
+        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) throws -> Response
     ) -> Operation {
         control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
-            respond(exchange)
+            try respond(exchange)
         }
     }
 
@@ -56,10 +48,10 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
         keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) async -> Response
+        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) async throws -> Response
     ) -> Operation {
         control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
-            await respond(exchange)
+            try await respond(exchange)
         }
     }
 
@@ -91,11 +83,11 @@ extension Operation {
         let isControl = isControl
         switch handler {
         case .direct(let respond):
-            guarded.handler = .direct { exchange in refusal(exchange, isControl) ?? respond(exchange) }
+            guarded.handler = .direct { exchange in try refusal(exchange, isControl) ?? respond(exchange) }
         case .task(let respond):
             guarded.handler = .task { exchange in
                 if let response = refusal(exchange, isControl) { return response }
-                return await respond(exchange)
+                return try await respond(exchange)
             }
         }
         return guarded

@@ -2,7 +2,7 @@ import HTTPServer
 
 /// A method and a path at some hosts, and what answers there.
 ///
-/// Its handler is a closure that returns the response. It may be `async`: then it runs on the connection's thread until it
+/// Its handler is a closure that returns the response, or throws what the dispatcher answers for. It may be `async`: then it runs on the connection's thread until it
 /// has to wait, and holds no thread while it waits. A closure that isn't `async` is called directly, because even a task that
 /// never waits costs a microsecond.
 package struct Operation: Sendable {
@@ -17,8 +17,8 @@ package struct Operation: Sendable {
     }
 
     enum Handler: Sendable {
-        case direct(@Sendable (Exchange) -> Response)
-        case task(@Sendable (Exchange) async -> Response)
+        case direct(@Sendable (Exchange) throws -> Response)
+        case task(@Sendable (Exchange) async throws -> Response)
     }
 
     package let method: String
@@ -40,14 +40,14 @@ package struct Operation: Sendable {
 
     package init(
         _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) -> Response
+        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .direct(respond))
     }
 
     package init(
         _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) async -> Response
+        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) async throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .task(respond))
     }
@@ -70,14 +70,14 @@ package struct Operation: Sendable {
 // MARK: - One request
 
 extension Operation {
-    /// Runs the handler, on this thread for as long as it doesn't have to wait.
-    func run(_ exchange: Exchange) -> Reply {
-        // It may run on another thread than the one on which its request came.
-        let reply = StoreCall.within(exchange.storeCall) { () -> Reply in
-            switch handler {
-            case .direct(let respond): .now(respond(exchange))
-            case .task(let respond): .running { await respond(exchange) }
-            }
+    /// Runs the handler, on this thread for as long as it doesn't have to wait. `refusal` answers for what it throws.
+    func run(_ exchange: Exchange, or refusal: @escaping @Sendable (any Error) -> Response) -> Reply {
+        let reply: Reply
+        switch handler {
+        case .direct(let respond):
+            do { reply = .now(try respond(exchange)) } catch { reply = .now(refusal(error)) }
+        case .task(let respond):
+            reply = .running { do { return try await respond(exchange) } catch { return refusal(error) } }
         }
         return shared(reply, with: exchange.request)
     }

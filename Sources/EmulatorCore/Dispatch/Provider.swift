@@ -44,12 +44,12 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     var aliases: [HostAlias] { get }
     /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` when the address isn't
     /// the provider's, or when it has no words of its own.
-    func notServed(_ exchange: Exchange) -> Response?
+    func notServed(_ exchange: Exchange) throws -> Response?
     /// The provider's own words for a request to one of its operations that holds too many fields, or texts that are too
     /// long; `nil` when it has none.
-    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response?
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
     /// What an ID token holds that is asked for without a sign-in; `nil` from a provider that mints none.
-    func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft?
+    func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft?
     /// The client whose request it is, where the provider knows more than the request's fields say.
     func client(of exchange: Exchange) -> String?
     /// What an exchange at one of its operations was for, where that is more than OAuth's own words say. `operation` is `nil` where
@@ -77,18 +77,18 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     /// the inspector. `flow` are the exchanges of its sign-in. Only asked for exchanges of the provider's own operations.
     func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String]
     /// Writes what those tools would export of a world, wholly or not at all. `false` when there is nothing to export.
-    func export(_ world: World, to directory: String) throws(File.Failure) -> Bool
+    func export(_ world: World, to directory: String) throws -> Bool
     /// The world's seed, from which this provider was made, extends `earlier`, and the world goes on with all that it has: brings
     /// to its tables what the provider had put there of the earlier seed.
-    func seedExtended(in world: World, after earlier: Seed)
+    func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure)
     /// Removes what an account has here, in the transaction that removes the account. `reason` is what refusals of its codes and tokens
     /// say from then on. Returns what is to be done once that is so.
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) -> Void)?
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)?
     /// What becomes of a mail to an address that it gave to somebody who hides the own one; `nil` when the address isn't one of the
     /// provider's relay.
-    func relay(_ mail: MailInTransit) -> RelayVerdict?
+    func relay(_ mail: MailInTransit) throws -> RelayVerdict?
 
     // MARK: For people who look
 
@@ -98,11 +98,11 @@ package protocol Provider: ValueExplainer, SeedStarter, Sendable {
     func account(named subject: String, in world: World) -> String?
     /// Ends one token that it has given out, and says what it was: an access or a refresh token, and whose. `nil` for a text
     /// that is none of its tokens.
-    func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)?
+    func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)?
     /// The users that apps have here: at most `limit` directories. `after` is the cursor of an earlier page.
-    func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) -> UserDirectoryPage
+    func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
     /// The directory with an ID; `nil` when there is none.
-    func userDirectory(_ id: String, in exchange: Exchange) -> (any UserDirectory)?
+    func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }
 
 extension Provider {
@@ -129,9 +129,9 @@ extension Provider {
 
     package var aliases: [HostAlias] { [] }
 
-    package func notServed(_ exchange: Exchange) -> Response? { nil }
+    package func notServed(_ exchange: Exchange) throws -> Response? { nil }
 
-    package func seedExtended(in world: World, after earlier: Seed) {}
+    package func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure) {}
 
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
 
@@ -141,7 +141,7 @@ extension Provider {
 
     package var isService: Bool { false }
 
-    package func relay(_ mail: MailInTransit) -> RelayVerdict? { nil }
+    package func relay(_ mail: MailInTransit) throws -> RelayVerdict? { nil }
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { nil }
 
@@ -157,13 +157,13 @@ extension Provider {
 
     package func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] { [] }
 
-    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? { nil }
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? { nil }
 
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] { [] }
 
     package func account(named subject: String, in world: World) -> String? { nil }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? { nil }
 
     package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) -> UserDirectoryPage {
         UserDirectoryPage()

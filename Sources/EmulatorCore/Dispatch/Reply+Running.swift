@@ -14,6 +14,19 @@ extension Reply {
             pending.whenSettled { done($0) }
         }
     }
+
+    /// The response, once it is there.
+    var response: Response {
+        get async {
+            switch self {
+            case .now(let response): response
+            case .later(let start):
+                await withCheckedContinuation { continuation in
+                    start(Completion { continuation.resume(returning: $0) })
+                }
+            }
+        }
+    }
 }
 
 extension Task where Success == Void, Failure == Never {

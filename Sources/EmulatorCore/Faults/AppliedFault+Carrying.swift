@@ -4,23 +4,29 @@ import JSON
 extension AppliedFault {
     /// Carries the fault out: answers in the operation's place, or changes its answer. Waiting for a key that must be
     /// made holds no thread.
-    func carryOut(_ exchange: Exchange, at operation: Operation, run: @escaping @Sendable () -> Reply) -> Reply {
+    func carryOut(
+        _ exchange: Exchange, at operation: Operation, or refusal: @escaping @Sendable (any Error) -> Response,
+        run: @escaping @Sendable () -> Reply
+    ) -> Reply {
         if fault.effect.rotation != nil, let owner = operation.traits?.mints ?? operation.traits?.publishes {
-            return .later { [self] done in
-                rotate(exchange, owner) { [self] in proceed(exchange, at: operation, run: run).deliver(done) }
+            return .running { [self] in
+                do throws(StoreFailure) { try await rotate(exchange, owner) } catch { return refusal(error) }
+                return await proceed(exchange, at: operation, or: refusal, run: run).response
             }
         }
         if fault.effect.token?.signature == .unknownKey, let owner = operation.traits?.mints {
             return .later { [self] done in
                 exchange.world.keys[owner].whenUnpublishedIsReady { [self] in
-                    proceed(exchange, at: operation, run: run).deliver(done)
+                    proceed(exchange, at: operation, or: refusal, run: run).deliver(done)
                 }
             }
         }
-        return proceed(exchange, at: operation, run: run)
+        return proceed(exchange, at: operation, or: refusal, run: run)
     }
 
-    private func proceed(_ exchange: Exchange, at operation: Operation, run: () -> Reply) -> Reply {
+    private func proceed(
+        _ exchange: Exchange, at operation: Operation, or refusal: (any Error) -> Response, run: () -> Reply
+    ) -> Reply {
         let effect = fault.effect
         if !effect.waitsForItsMoment { use() }
         var reply: Reply
@@ -34,7 +40,7 @@ extension AppliedFault {
             use()
             let error = OperationTraits.RequestedError(
                 name: name, description: effect.description, diagnosis: diagnosis)
-            reply = .now(answer(error, exchange))
+            do { reply = .now(try answer(error, exchange)) } catch { reply = .now(refusal(error)) }
         } else {
             reply = run()
         }
@@ -91,13 +97,11 @@ extension AppliedFault {
         return object
     }
 
-    private func rotate(_ exchange: Exchange, _ owner: KeyOwner, then goOn: @escaping @Sendable () -> Void) {
-        exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) { keyIDs in
-            if keyIDs == nil {
-                exchange.world.budget.notices.tell(
-                    .keys, "an ordered rotation was left out: \(KeyGenerator.waitingLimit) wait for a key already")
-            }
-            goOn()
+    private func rotate(_ exchange: Exchange, _ owner: KeyOwner) async throws(StoreFailure) {
+        guard try await exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) == nil else {
+            return
         }
+        exchange.world.budget.notices.tell(
+            .keys, "an ordered rotation was left out: \(KeyGenerator.waitingLimit) wait for a key already")
     }
 }

@@ -13,11 +13,11 @@ package struct OperationTraits: Sendable {
         /// Whether any other name can be ordered, unless it is almost a known one.
         package let isOpen: Bool
         /// A function that makes the answer; `nil` where errors are sent as the outcome of an authorization.
-        package let answer: (@Sendable (RequestedError, Exchange) -> Response)?
+        package let answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
 
         package init(
             _ names: [String], others: [String] = [], isOpen: Bool = false,
-            answer: (@Sendable (RequestedError, Exchange) -> Response)?
+            answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
         ) {
             self.names = names
             self.others = others

@@ -117,7 +117,7 @@ package struct InspectedAction: Sendable {
         /// A call of the control API, such as `apple/notifications`.
         case call(String, path: String, JSONValue?)
         /// What no call of the control API does. It returns what is to be said of it.
-        case work(@Sendable () async throws(InspectedRefusal) -> String)
+        case work(@Sendable () async throws -> String)
     }
 
     /// Tells it from all others of the page.
@@ -130,7 +130,7 @@ package struct InspectedAction: Sendable {
     /// `key` tells it from the other actions of the same provider and page.
     package init(
         _ key: String, _ label: String, isDestructive: Bool = false,
-        _ work: @escaping @Sendable () async throws(InspectedRefusal) -> String
+        _ work: @escaping @Sendable () async throws -> String
     ) {
         self.key = key
         self.label = label

@@ -16,10 +16,10 @@ package protocol UserDirectory: Sendable {
     func users(search: String, after cursor: String?, limit: Int) -> UserPage
     func user(_ id: String) -> InspectedUser?
     /// Makes a user, and returns the ID.
-    func add(_ user: JSONObject) async throws(InspectedRefusal) -> String
+    func add(_ user: JSONObject) async throws -> String
     /// Changes what the patch names; `null` takes something away.
-    func change(_ id: String, _ patch: JSONObject) async throws(InspectedRefusal)
-    func delete(_ id: String) async throws(InspectedRefusal)
+    func change(_ id: String, _ patch: JSONObject) async throws
+    func delete(_ id: String) async throws
 }
 
 /// What a list says of a directory.

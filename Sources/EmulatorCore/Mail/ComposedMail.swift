@@ -41,8 +41,8 @@ package struct ComposedMail: Sendable {
 
 extension World {
     /// The mail with an identifier of its own and the time by the world's clock.
-    package func write(_ mail: ComposedMail) -> [UInt8] {
-        let (id, now) = update { tables -> (String, Instant) in
+    package func write(_ mail: ComposedMail) throws(StoreFailure) -> [UInt8] {
+        let (id, now) = try update { tables -> (String, Instant) in
             var random = tables.random
             defer { tables.random = random }
             return (random.text(24, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)), tables.now)

@@ -119,11 +119,9 @@ extension Transaction {
 extension World {
     /// Puts a message into the inbox, from which the oldest go where there are too many.
     @discardableResult
-    package func deliver(_ message: SentMessage) -> InboxMessage {
+    package func deliver(_ message: SentMessage) throws(StoreFailure) -> InboxMessage {
         let limit = state.inboxSize.limit
-        let (row, bytes) = update { $0.deliver(message, limit: limit) }
-        // It isn't in the inbox: whoever would have sent it is refused.
-        guard StoreCall.current?.failure == nil else { return row }
+        let (row, bytes) = try update { $0.deliver(message, limit: limit) }
         state.inboxSize.set(bytes)
         noteChange()
         inboxListeners.tell()
@@ -138,16 +136,16 @@ extension World {
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes a message. `false` when there is no such message.
-    package func deleteMessage(_ id: String) -> Bool {
-        guard let bytes = update({ $0.deleteMessage(id) }) else { return false }
+    package func deleteMessage(_ id: String) throws(StoreFailure) -> Bool {
+        guard let bytes = try update({ $0.deleteMessage(id) }) else { return false }
         state.inboxSize.set(bytes)
         inboxListeners.tell()
         return true
     }
 
     /// Empties the inbox.
-    package func deleteMessages() {
-        update { $0.deleteMessages() }
+    package func deleteMessages() throws(StoreFailure) {
+        try update { $0.deleteMessages() }
         state.inboxSize.set(0)
         budget.readMails.forget(inboxNumber)
         inboxListeners.tell()

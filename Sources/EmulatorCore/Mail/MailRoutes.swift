@@ -25,7 +25,7 @@ package protocol MailSubmission: AnyObject, Sendable {
     /// the request that brought it.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
-    ) -> SubmittedMail
+    ) throws -> SubmittedMail
 }
 
 /// What became of a mail for all its recipients.

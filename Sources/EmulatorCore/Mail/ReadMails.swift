@@ -92,10 +92,9 @@ extension World {
 
     /// Runs what reads mails: one after the other of this world, beside those of other worlds. It isn't for a worker, for which it takes
     /// too long.
-    package func searchInbox<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        let call = StoreCall.current
-        return await withCheckedContinuation { continuation in
-            inboxQueue.async { continuation.resume(returning: StoreCall.within(call, find)) }
-        }
+    package func searchInbox<Result: Sendable, Failure: Error>(
+        _ find: @escaping @Sendable () throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await inboxQueue.run(find)
     }
 }

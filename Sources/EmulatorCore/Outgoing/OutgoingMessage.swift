@@ -122,8 +122,7 @@ extension Exchange {
     /// Posts a message whose answer matters, and waits for it, at most `seconds` from now, without holding a thread of the
     /// server.
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
-        if let failure = storeCall?.failure { return .failed(failure.diagnosis.line) }
-        return await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
             Exchange.onOwnThread { [self] in
                 // Other questions may have kept this one waiting.
@@ -170,10 +169,6 @@ extension Exchange {
         _ message: OutgoingMessage, number: Int, _ pauses: [DispatchTimeInterval],
         done: @escaping @Sendable (OutgoingMessage.Delivery) -> Void
     ) {
-        // What the message tells of hasn't happened.
-        if number == 1, let failure = storeCall?.failure {
-            return done(OutgoingMessage.Delivery(attempts: 0, status: nil, failure: failure.diagnosis.line))
-        }
         Exchange.outgoing.async { [self] in
             let began = MachineClock.microseconds
             var response = Response(status: 0)
@@ -212,13 +207,11 @@ extension Exchange {
             let what = message.method == "GET" ? "the document wasn't fetched" : "the message wasn't delivered"
             response = response.diagnosed(Diagnosis("\(what): \(reason)"))
         }
-        // Where no request waits for it, nobody else would tell.
-        let time = world.now(orTelling: "a message to a client's server is recorded without the world's time")
         world.recording.add(
             RecordedExchange(
                 id: network.makeID(), parent: id, world: world.name, host: Address.hostName(of: String(authority)),
                 path: request.path,
-                client: nil, request: request, response: response, time: time, began: began,
+                client: nil, request: request, response: response, time: world.now, began: began,
                 duration: MachineClock.microseconds - began, fault: nil))
     }
 }

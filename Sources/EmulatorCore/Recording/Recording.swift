@@ -61,9 +61,16 @@ package final class Recording: Sendable {
 
     /// Empties it; with `forgetting`, also of what it has refused, which otherwise stays among what worlds that are gone have
     /// refused. A recording that is shared is emptied for all replicas, and this waits for it.
-    package func clear(forgetting: Bool) {
-        guard store.shared == nil else { return store.clearShared([world], forgetting: forgetting) }
+    package func clear(forgetting: Bool) throws(StoreFailure) {
+        guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
+        listeners.tell()
+    }
+
+    /// Empties it, unless it is shared: then the replica that resets the world empties it for all.
+    func clearUnshared() {
+        guard store.shared == nil else { return }
+        store.clear(log, forgetting: false)
         listeners.tell()
     }
 
@@ -73,7 +80,7 @@ package final class Recording: Sendable {
     package var isShared: Bool { store.shared != nil }
 
     /// Copies what was answered before, at any replica.
-    package func refresh() async { await store.refresh([self]) }
+    package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
     /// The number of the last exchange that was copied.
     var reached: Int { copied.withLock { $0.reached } }
@@ -92,11 +99,6 @@ package final class Recording: Sendable {
             copied.total = summary.map { $0.count + $0.dropped } ?? 0
         }
         if isEmptied || !exchanges.isEmpty { listeners.tell() }
-    }
-
-    /// The world was reset by another replica, which has emptied what is shared.
-    func othersHaveReset() {
-        if !isShared { clear(forgetting: false) }
     }
 
     /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
@@ -146,8 +148,10 @@ package final class Recording: Sendable {
 
     /// Runs a search of this recording on the store's queue, because it takes too long for a worker. It sees all that was answered
     /// before, at any replica.
-    package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        await store.search(in: [self], find)
+    package func search<Result: Sendable>(
+        _ find: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await store.search(in: [self], find)
     }
 
     /// Calls `listener` when there are new exchanges, until `stopListening` with the number that is returned.

@@ -162,8 +162,8 @@ package final class RecordingStore: Sendable {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }
 
-    package func forgetGoneWorlds() {
-        if shared != nil { return ask(.forgetGoneWorlds) }
+    package func forgetGoneWorlds() throws(StoreFailure) {
+        if shared != nil { return try ask(.forgetGoneWorlds) }
         clear(RecordingStore.goneLog, forgetting: true)
     }
 

@@ -29,8 +29,8 @@ extension Scenario {
     /// Withdraws the faults and outcomes that it has ordered in `world`, and moves the clock back as far as it has moved it.
     /// What its other calls did, such as a user that was made, stays. `false` when there is nothing to withdraw.
     @discardableResult
-    package func withdraw(from world: World) -> Bool {
-        world.update { tables in
+    package func withdraw(from world: World) throws(StoreFailure) -> Bool {
+        try world.update { tables in
             guard let orders = tables[PlayedScenarios.self].orders.removeValue(forKey: name) else { return false }
             for fault in orders.faults { _ = tables.faults.remove(fault) }
             for outcome in orders.outcomes { tables.outcomes.remove(outcome) }
@@ -40,10 +40,12 @@ extension Scenario {
     }
 
     /// Remembers what one of its calls has ordered.
-    func note(_ call: Call, _ response: Response, from clock: WorldClock, in world: World) {
+    func note(
+        _ call: Call, _ response: Response, from clock: WorldClock, in world: World
+    ) throws(StoreFailure) {
         guard call.method == "POST", ["faults", "outcomes", "clock"].contains(call.target) else { return }
         let id = (try? JSONValue(parsing: response.body, limits: .answer))?["id"]?.string
-        world.update { tables in
+        try world.update { tables in
             var orders = tables[PlayedScenarios.self].orders[name] ?? ScenarioOrders()
             switch call.target {
             case "faults": orders.faults += id.map { [$0] } ?? []

@@ -127,19 +127,21 @@ package struct Scenario: Sendable {
     }
 
     /// Makes the calls in `world`, after withdrawing what remains of the last time. `values` are the parameters' values by name.
-    package func play(in world: World, with values: JSONObject, by network: any Network) async throws(Failure) {
+    ///
+    /// - Throws: `Failure`, or a `StoreFailure`.
+    package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
         try check(values)
-        withdraw(from: world)
+        try withdraw(from: world)
         let settings = parameters.map { (name: $0.name, value: values[$0.name]?.string ?? $0.fallback) }
         for call in calls {
             let clock = world.read { $0.value(WorldClock.self) }
             let response = await network.ask(request(call, world.name, settings), from: Scenario.parent)
             guard response.status < 400 || call.accepts(response) else {
-                withdraw(from: world)
+                try withdraw(from: world)
                 let reason = response.header(Diagnosis.headerName) ?? "status \(response.status)"
                 throw Failure(description: "\(call.method) \(call.target): \(reason)", response: response)
             }
-            note(call, response, from: clock, in: world)
+            try note(call, response, from: clock, in: world)
         }
     }
 
@@ -186,7 +188,7 @@ package struct Scenario: Sendable {
 
 extension Exchange {
     /// Makes a scenario's calls in this exchange's world.
-    package func play(_ scenario: Scenario, with values: JSONObject) async throws(Scenario.Failure) {
+    package func play(_ scenario: Scenario, with values: JSONObject) async throws {
         try await scenario.play(in: world, with: values, by: network)
     }
 }

@@ -173,17 +173,11 @@ package final class KeyGenerator: Sendable {
     }
 
     /// The same, or the one that another replica made. Asks the store, and may wait.
-    func knownUnpublished(_ algorithm: Algorithm) -> NamedKey? {
+    func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
-        guard let texts else { return nil }
-        do throws(StoreFailure) {
-            guard let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
-            state.withLock { $0.stocks[algorithm]?.keys[.unpublished] = [key] }
-            return key
-        } catch {
-            StoreCall.current?.note(error)
-            return nil
-        }
+        guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
+        state.withLock { $0.stocks[algorithm]?.keys[.unpublished] = [key] }
+        return key
     }
 
     /// Calls back once the unpublished key is there: at once, if it is.

@@ -113,7 +113,9 @@ package struct KeyRing: Sendable {
     }
 
     /// The key with this `kid`; `nil` when the owner has, and had, none. May ask the store.
-    package func known(_ keyID: String) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
+    package func known(
+        _ keyID: String
+    ) throws(StoreFailure) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
         let all: [(KeyState, [KeyGenerator.NamedKey])] = [
             (.published, published), (.withdrawn, sequences.flatMap(\.withdrawn)),
             (.neverPublished, sequences.compactMap(\.unpublished)),
@@ -122,8 +124,10 @@ package struct KeyRing: Sendable {
             if let key = keys.first(where: { $0.id == keyID }) { return (key, state) }
         }
         // Another replica may have made it.
-        let key = sequences.lazy.compactMap(\.knownUnpublished).first { $0.id == keyID }
-        return key.map { ($0, .neverPublished) }
+        for sequence in sequences {
+            if let key = try sequence.knownUnpublished(), key.id == keyID { return (key, .neverPublished) }
+        }
+        return nil
     }
 
     /// The keys of `algorithm`, or of the first; `nil` when the owner doesn't sign with it.
@@ -137,21 +141,14 @@ package struct KeyRing: Sendable {
     }
 
     /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three, or with `dropping`
-    /// every other one. Calls back with the new keys' IDs: at once if keys are at hand, else when they have been made; with
-    /// `nil` when one can't be made, or too many rotations wait for one.
-    package func rotate(dropping: Bool = false, then done: @escaping @Sendable ([String]?) -> Void) {
-        rotate(sequences[...], dropping, [], done)
-    }
-
-    private func rotate(
-        _ rest: ArraySlice<KeySequence>, _ dropping: Bool, _ made: [String],
-        _ done: @escaping @Sendable ([String]?) -> Void
-    ) {
-        guard let first = rest.first else { return done(made) }
-        first.rotate(dropping: dropping) { keyID in
-            guard let keyID else { return done(nil) }
-            rotate(rest.dropFirst(), dropping, made + [keyID], done)
+    /// every other one. Returns the new keys' IDs; `nil` when one can't be made, or too many rotations wait for one.
+    package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
+        var made: [String] = []
+        for sequence in sequences {
+            guard let keyID = try await sequence.rotate(dropping: dropping) else { return nil }
+            made.append(keyID)
         }
+        return made
     }
 
     /// The published keys as they were before the ones that sign at `time` were among them.
@@ -181,12 +178,6 @@ package struct KeyRing: Sendable {
 }
 
 extension KeyRing {
-    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three. The new keys' IDs;
-    /// `nil` when none can be made, or too many rotations wait for one.
-    package func rotate() async -> [String]? {
-        await withCheckedContinuation { continuation in rotate { continuation.resume(returning: $0) } }
-    }
-
     /// Returns once the keys that are never published are there.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }

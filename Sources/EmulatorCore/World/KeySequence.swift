@@ -110,19 +110,19 @@ final class KeySequence: Sendable {
     /// As many keys as Apple publishes.
     private static let limit = 3
 
-    /// Calls back with the new key's ID once it is published, which it is when that is written, where rotations last; with `nil`
-    /// when there is no key, or when that can't be written: then `StoreCall` is told.
-    func rotate(dropping: Bool, then done: @escaping @Sendable (String?) -> Void) {
+    /// Publishes a new key, and returns its ID; `nil` when there is none.
+    func rotate(dropping: Bool) async throws(StoreFailure) -> String? {
         let generation = rotated.withLock { $0.resets }
-        let call = StoreCall.current
-        generator.fresh(algorithm) { [self] fresh in
-            guard let fresh else { return done(nil) }
-            let isPublished = StoreCall.within(call) { publish(fresh, dropping, generation) }
-            done(isPublished ? fresh.id : nil)
+        let fresh = await withCheckedContinuation { continuation in
+            generator.fresh(algorithm) { continuation.resume(returning: $0) }
         }
+        guard let fresh, try publish(fresh, dropping, generation) else { return nil }
+        return fresh.id
     }
 
-    private func publish(_ fresh: KeyGenerator.NamedKey, _ dropping: Bool, _ generation: Int) -> Bool {
+    private func publish(
+        _ fresh: KeyGenerator.NamedKey, _ dropping: Bool, _ generation: Int
+    ) throws(StoreFailure) -> Bool {
         guard let kept else {
             let initial = initial
             rotated.withLock { rotated in
@@ -135,18 +135,21 @@ final class KeySequence: Sendable {
         }
         let begun = initial.compactMap { StoredKey($0) }
         guard let written = StoredKey(fresh) else { return false }
-        return turn.withLock { _ in
-            let isWritten: Void? = try? StoreCall.checked {
-                kept.store.update { tables in
+        // Typed errors don't come through the lock of a value that isn't there.
+        let result: Result<Void, StoreFailure> = turn.withLock { _ in
+            do throws(StoreFailure) {
+                try kept.store.update { tables in
                     guard rotated.withLock({ $0.resets }) == generation else { return }
                     let known = tables.find(StoredKeys.self, kept.key)?.published ?? begun
                     let published = KeySequence.rotated(known, dropping) + [written]
                     tables.put(StoredKeys(key: kept.key, published: published, before: known))
                 }
-            }
-            if isWritten != nil { readAgain(kept) }
-            return isWritten != nil
+            } catch { return .failure(error) }
+            readAgain(kept)
+            return .success(())
         }
+        try result.get()
+        return true
     }
 
     /// Those of the published keys that stay.
@@ -162,7 +165,7 @@ final class KeySequence: Sendable {
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
     /// The same, or the one that another replica made. Asks the store, and may wait.
-    var knownUnpublished: KeyGenerator.NamedKey? { generator.knownUnpublished(algorithm) }
+    func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
     /// Calls back with `false` when none can be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {

@@ -54,14 +54,16 @@ extension WorldRegistry {
     /// all that it has. `false` when the world has got another seed meanwhile, or is gone: then nothing has changed.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
-    ) -> Bool {
-        guard isShared else { return replace(world, played, lease, adding: addition) }
-        return turn(of: world.name) { replace(world, played, lease, adding: addition) }
+    ) throws(StoreFailure) -> Bool {
+        guard isShared else { return try replace(world, played, lease, adding: addition) }
+        return try turn(of: world.name) { () throws(StoreFailure) in
+            try replace(world, played, lease, adding: addition)
+        }
     }
 
     private func replace(
         _ world: World, _ played: PlayedSeed, _ lease: SeedBudget.Lease, adding addition: LocatedJSON?
-    ) -> Bool {
+    ) throws(StoreFailure) -> Bool {
         let earlier = world.state.store.lasts ? world.read { $0.value(StoredSeed.self) } : nil
         // Another replica was first. Where there is none, a reset may have changed what is kept.
         guard !isShared || earlier == nil || earlier?.digest == world.own?.digest else { return false }
@@ -72,18 +74,21 @@ extension WorldRegistry {
             world, with: OwnSeed(played, lease, stored?.digest), generator: generator, isAfresh: addition == nil)
         guard replace(world, with: changed) else { return false }
         changed.noteChange()
-        guard let addition else {
-            do throws(StoreFailure) { try StoreCall.checked { changed.reset() } } catch {
-                // The store has its earlier seed again.
+        do throws(StoreFailure) {
+            guard let addition else {
+                try changed.reset()
+                return true
+            }
+            guard try changed.takeIn(addition, after: world, keeping: stored) else {
                 _ = replace(changed, with: world)
                 return false
             }
-            return true
-        }
-        guard changed.takeIn(addition, after: world, keeping: stored) else {
+        } catch {
+            // The store has its earlier seed again.
             _ = replace(changed, with: world)
-            return false
+            throw error
         }
+        for provider in played.providers { try provider.seedExtended(in: changed, after: world.seed) }
         return true
     }
 }
@@ -100,13 +105,15 @@ extension World {
     /// Brings to the tables what `addition`, which is part of the seed now, says of people, outcomes, faults, time and
     /// randomness, and `stored`, which is the seed. The rest is the providers'. `false`, and nothing has changed, when another replica
     /// has given the world a seed meanwhile.
-    fileprivate func takeIn(_ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?) -> Bool {
+    fileprivate func takeIn(
+        _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
+    ) throws(StoreFailure) -> Bool {
         let earlier = world.seed
         let people = (addition["accounts"]?.items ?? []).compactMap { $0["id"]?.string }.compactMap {
             seed.people.find($0)
         }
         // What others make from the earlier seed is made before they know the new one.
-        if !state.isShared { state.store.adopt(seed) }
+        if !state.isShared { try state.store.adopt(seed) }
         func change(_ tables: inout Transaction) -> Bool {
             guard stored == nil || !state.isShared || tables[StoredSeed.self].digest == world.own?.digest else {
                 return false
@@ -120,10 +127,9 @@ extension World {
             if addition["randomSeed"] != nil { tables.random = RandomSource(seed).generator }
             return true
         }
-        guard (try? StoreCall.checked({ update(change) })) == true else { return false }
-        if state.isShared { state.store.adopt(seed) }
+        guard try update(change) else { return false }
+        if state.isShared { try state.store.adopt(seed) }
         if !seed.faults.isEmpty { state.mayHaveFaults.store(true, ordering: .relaxed) }
-        for provider in own?.played.providers ?? [] { provider.seedExtended(in: self, after: earlier) }
         return true
     }
 }

@@ -53,8 +53,8 @@ extension World {
     /// person who was looked up before, it looks again, so that nothing is left to somebody who gets the ID later.
     package func update<Outcome: Sendable>(
         for person: String, _ body: (inout Transaction) -> Outcome
-    ) -> Outcome? {
-        update { tables in tables.account(person) == nil ? nil : body(&tables) }
+    ) throws(StoreFailure) -> Outcome? {
+        try update { tables in tables.account(person) == nil ? nil : body(&tables) }
     }
 }
 

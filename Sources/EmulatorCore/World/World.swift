@@ -20,13 +20,12 @@ package final class World: Sendable {
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        budget: ProcessBudget, archive: (any Archive)? = nil, makes: Bool = true
+        budget: ProcessBudget, store: WorldStore, isShared: Bool
     ) {
         self.name = name
         self.seed = seed
         self.budget = budget
-        let store = WorldStore(name, seed, in: archive, makes: makes)
-        state = WorldState(name, seed, budget, store, isShared: archive?.isShared ?? false)
+        state = WorldState(name, seed, budget, store, isShared: isShared)
         self.keys = KeyRings(keys, generator: generator, in: state.keyStore, resumes: true)
         caches = WorldCaches()
         own = nil
@@ -78,11 +77,16 @@ package final class World: Sendable {
         try state.store.read(body)
     }
 
-    /// Changes the tables: all that `body` does, or nothing when it throws. Nothing slow belongs in here, and nothing but reading
-    /// and writing tables: a store that is shared may run it again.
-    package func update<Result: Sendable, Failure: Error>(
-        _ body: (inout Transaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    /// Changes the tables. What `body` does is committed when this returns. Nothing slow belongs in here, and nothing but reading and
+    /// writing tables: a store that is shared may run it again.
+    ///
+    /// - Throws: Why the change can't be committed: then nothing has changed.
+    package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
+        try state.store.update(body)
+    }
+
+    /// Changes the tables, or nothing when `body` throws.
+    package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try state.store.update(body)
     }
 
@@ -101,36 +105,27 @@ package final class World: Sendable {
     }
 
     /// The world afresh from its seed. Requests that are under way keep what they have read.
-    package func reset() {
+    package func reset() throws(StoreFailure) {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
-        let isReset = state.store.reset(
+        try state.store.reset(
             to: seed,
             putting: { tables in if let stored { tables[StoredSeed.self] = stored } },
             also: {
                 keys.reset()
                 caches.removeAll()
-                if !recording.isShared { recording.clear(forgetting: false) }
+                recording.clearUnshared()
                 state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
                 preparation.begin()
             })
-        guard isReset else { return }
-        // It waits for the archive, which isn't done under a lock.
-        if recording.isShared { recording.clear(forgetting: false) }
         state.inboxSize.set(0)
         forgetMail()
         inboxListeners.tell()
         FreedMemory.giveBackSoon()
+        // It waits for the archive, which isn't done under a lock.
+        if recording.isShared { try recording.clear(forgetting: false) }
     }
 
     package var now: Instant { read { $0.now } }
-
-    /// The same where no request waits, so that a store that fails is told here: then it is the machine's time.
-    func now(orTelling consequence: String) -> Instant {
-        do throws(StoreFailure) { return try StoreCall.checked { now } } catch {
-            budget.notices.tell(.stores, "\(consequence): \(error.diagnosis.line)")
-            return MachineClock.now
-        }
-    }
 
     // MARK: - Faults
 
@@ -138,9 +133,9 @@ package final class World: Sendable {
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
     /// Orders a fault. `nil` when there are too many.
-    package func order(_ fault: Fault) -> Fault? {
+    package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
-        return update { tables in
+        return try update { tables in
             let fault = fault.named(tables.faults.nextID())
             return tables.faults.add(fault) ? fault : nil
         }
@@ -149,7 +144,7 @@ package final class World: Sendable {
     /// The fault that is due at this exchange, if any is.
     func takeFault(
         for exchange: Exchange, at operation: Operation, shortPaths: () -> [String], client: () -> String?
-    ) -> AppliedFault? {
+    ) throws(StoreFailure) -> AppliedFault? {
         guard mayHaveFaults, let traits = operation.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
@@ -171,7 +166,7 @@ package final class World: Sendable {
         let names = Set(matching.map(\.id))
         // Counting a request at a fault is a change, also when the fault isn't due yet.
         noteChange()
-        return update { tables in
+        return try update { tables in
             var random = tables.random
             defer { tables.random = random }
             return tables.faults.take(&random) { names.contains($0.id) }
@@ -179,7 +174,9 @@ package final class World: Sendable {
     }
 
     /// The fault that is due at this step of SMTP, if any is. It has taken effect then.
-    package func takeFault(at step: SMTPStep, from sender: String?, to recipients: [String]) -> AppliedFault? {
+    package func takeFault(
+        at step: SMTPStep, from sender: String?, to recipients: [String]
+    ) throws(StoreFailure) -> AppliedFault? {
         guard mayHaveFaults else { return nil }
         let matching = read { $0.value(FaultQueue.self).queued }.filter {
             $0.match.takes(step, from: sender, to: recipients)
@@ -187,7 +184,7 @@ package final class World: Sendable {
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
         noteChange()
-        let taken = update { tables in
+        let taken = try update { tables in
             var random = tables.random
             defer { tables.random = random }
             guard let fault = tables.faults.take(&random, where: { names.contains($0.id) }) else { return Fault?.none }
@@ -205,9 +202,13 @@ package final class World: Sendable {
         scenarioOrders.first { $0.value.faults.contains(fault.id) }?.key
     }
 
-    /// The exchange is over.
+    /// The exchange is over. Its changes are committed: an answer isn't refused because the fault can't be counted.
     func finish(_ applied: AppliedFault) {
-        update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
+        do throws(StoreFailure) {
+            try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
+        } catch {
+            budget.notices.tell(.stores, "an ordered fault isn't counted: \(error.diagnosis.line)")
+        }
     }
 }
 

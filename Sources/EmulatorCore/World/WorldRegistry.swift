@@ -60,10 +60,26 @@ package final class WorldRegistry: Sendable {
     /// The machine's monotonic clock, in seconds.
     let now: @Sendable () -> Int
 
-    package init(
+    /// Worlds that are in memory only.
+    package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
-        unnamed: String = WorldRegistry.defaultName, archive: (any Archive)? = nil,
+        unnamed: String = WorldRegistry.defaultName, now: @escaping @Sendable () -> Int = { MachineClock.uptime }
+    ) {
+        self.init(seed, generator, budget, unnamed, nil, WorldStore(unnamed, seed), now)
+    }
+
+    /// Worlds that are kept in an archive, where there is one.
+    package convenience init(
+        seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
+        unnamed: String = WorldRegistry.defaultName, archive: (any Archive)?,
         now: @escaping @Sendable () -> Int = { MachineClock.uptime }
+    ) throws(StoreFailure) {
+        self.init(seed, generator, budget, unnamed, archive, try WorldStore(unnamed, seed, keptIn: archive), now)
+    }
+
+    private init(
+        _ seed: Seed, _ generator: KeyGenerator, _ budget: ProcessBudget, _ unnamed: String,
+        _ archive: (any Archive)?, _ store: WorldStore, _ now: @escaping @Sendable () -> Int
     ) {
         self.unnamed = unnamed
         self.seed = seed
@@ -72,7 +88,9 @@ package final class WorldRegistry: Sendable {
         self.archive = archive
         self.now = now
         keys = KeyRings.seeded(seed)
-        first = World(name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive)
+        first = World(
+            name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, store: store,
+            isShared: archive?.isShared ?? false)
         first.state.lastUse.store(now(), ordering: .relaxed)
         state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
         turns = archive?.isShared == true ? (0..<Turn.count).map { _ in Turn() } : []
@@ -84,13 +102,14 @@ package final class WorldRegistry: Sendable {
     /// How what keeps the worlds is.
     package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
 
-    /// The world of requests that name none.
-    package var main: World { existing(unnamed) ?? first }
+    /// The world of requests that name none, as this daemon knows it.
+    package var main: World { held(unnamed) ?? first }
 
     /// A world as it is in the store, or a new one.
-    func made(_ name: String, makes: Bool = true) -> World {
+    func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
-            name: name, seed: seed, keys: keys, generator: generator, budget: budget, archive: archive, makes: makes)
+            name: name, seed: seed, keys: keys, generator: generator, budget: budget,
+            store: try WorldStore(name, seed, keptIn: archive, makes: makes), isShared: isShared)
     }
 
     package var count: Int { state.withLock { $0.worlds.count } }
@@ -112,13 +131,13 @@ package final class WorldRegistry: Sendable {
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// `nil` for a name that can't be one, when all worlds that there may be are in use, and when the store has failed, of which it
-    /// tells `StoreCall`. Where worlds are shared, what others have done is seen in it that happened before the request came.
-    package func world(_ name: String) -> World? {
+    /// `nil` for a name that can't be one, and when all worlds that there may be are in use. Where worlds are shared, and `refreshing`,
+    /// what others have done is seen in it that happened before.
+    package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
-        if isShared { return shared(name, makes: true) }
+        if isShared { return try shared(name, makes: true, refreshing: refreshing) }
         let now = now()
-        let (world, gone, before) = state.withLock { state -> (World?, [World], Counts) in
+        let (world, gone, before) = try state.withLock { (state) throws(StoreFailure) -> (World?, [World], Counts) in
             let before = state.counts
             var gone = now - state.lastSweep >= 60 ? sweep(&state, now) : []
             if let world = state.worlds[name] {
@@ -134,19 +153,21 @@ package final class WorldRegistry: Sendable {
                 state.counts.refused += 1
                 return (nil, gone, before)
             }
-            let world = made(name)
+            let world = try made(name)
             state.use(world, now)
             state.worlds[name] = world
             return (world, gone, before)
         }
         for world in gone { world.streams.endAll() }
         if !gone.isEmpty || world == nil { tell(before) }
+        try world?.state.store.refresh()
         return world
     }
 
     /// The world of this name, if it has been made, by whichever daemon.
-    package func existing(_ name: String) -> World? {
-        isShared && WorldName.isValid(name) ? shared(name, makes: false) : held(name)
+    package func existing(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
+        guard isShared, WorldName.isValid(name) else { return held(name) }
+        return try shared(name, makes: false, refreshing: refreshing)
     }
 
     /// The world of this name, if this daemon holds it.
@@ -175,11 +196,10 @@ package final class WorldRegistry: Sendable {
     }
 
     /// Drops a world and closes its ports; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
-    package func drop(_ name: String) -> Bool {
+    package func drop(_ name: String) throws(StoreFailure) -> Bool {
         guard name != unnamed else { return false }
-        guard !isShared else { return dropShared(name) }
-        guard let world = held(name) else { return false }
-        guard (try? StoreCall.checked { remove(world) }) == true else { return false }
+        guard !isShared else { return try dropShared(name) }
+        guard let world = held(name), try remove(world) else { return false }
         world.closePorts()
         world.forgetMail()
         world.streams.endAll()
@@ -187,14 +207,14 @@ package final class WorldRegistry: Sendable {
     }
 
     /// Drops a world that was made for a call which is refused, unless somebody has used it meanwhile.
-    package func dropUntouched(_ world: World) {
-        if world.isUntouched { _ = drop(world.name) }
+    package func dropUntouched(_ world: World) throws(StoreFailure) {
+        if world.isUntouched { _ = try drop(world.name) }
     }
 
     /// Removes a world, so that one of the same name is another. `false` when it had gone before.
-    private func remove(_ world: World) -> Bool {
-        state.withLock { state in
-            guard world.state.store.remove() else { return false }
+    private func remove(_ world: World) throws(StoreFailure) -> Bool {
+        try state.withLock { (state) throws(StoreFailure) -> Bool in
+            guard try world.state.store.remove() else { return false }
             if state.worlds[world.name]?.state === world.state { state.worlds[world.name] = nil }
             return true
         }
@@ -207,28 +227,41 @@ package final class WorldRegistry: Sendable {
             world.name != unnamed && !world.isNeededHere
                 && now - world.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
         }
-        for world in gone { state.worlds[world.name] = nil }
         // Where worlds are shared, they go from memory only.
-        guard !isShared else { return gone }
-        for world in gone { world.state.store.remove() }
-        state.counts.idle += gone.count
-        return gone
+        guard !isShared else {
+            for world in gone { state.worlds[world.name] = nil }
+            return gone
+        }
+        let removed = remove(gone, from: &state)
+        state.counts.idle += removed.count
+        return removed
+    }
+
+    /// Removes worlds, and returns those that went: one that the archive can't remove stays.
+    private func remove(_ worlds: [World], from state: inout State) -> [World] {
+        worlds.filter { world in
+            do throws(StoreFailure) { try world.state.store.remove() } catch {
+                budget.notices.tell(.stores, "a world can't be removed: \(error.diagnosis.line)")
+                return false
+            }
+            state.worlds[world.name] = nil
+            return true
+        }
     }
 
     /// Makes room, and returns what went.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
         let others = leastUsed(state)
-        var gone = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
-        state.counts.untouched += gone.count
-        if gone.isEmpty {
-            gone = others.prefix { now - $0.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.evictionLimit }
-                .prefix(WorldRegistry.evictionCount).filter { !$0.recording.isListenedTo }
-            state.counts.changed += gone.count
+        let untouched = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
+        guard untouched.isEmpty else {
+            let gone = remove(untouched, from: &state)
+            state.counts.untouched += gone.count
+            return gone
         }
-        for world in gone {
-            state.worlds[world.name] = nil
-            world.state.store.remove()
-        }
+        let unused = others.prefix { now - $0.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.evictionLimit }
+            .prefix(WorldRegistry.evictionCount).filter { !$0.recording.isListenedTo }
+        let gone = remove(unused, from: &state)
+        state.counts.changed += gone.count
         return gone
     }
 

@@ -25,8 +25,8 @@ extension FacebookProvider {
                     [FacebookProvider.host, FacebookProvider.graphHost].map { .string(exchange.address.base(of: $0)) })
             }
         } + [
-            Operation("POST", host, FacebookProvider.statusPath, cors: .any, .api) { loginStatus($0) },
-            Operation("POST", host, FacebookProvider.logoutPath, cors: .any, .api) { logout($0) },
+            Operation("POST", host, FacebookProvider.statusPath, cors: .any, .api) { try loginStatus($0) },
+            Operation("POST", host, FacebookProvider.logoutPath, cors: .any, .api) { try logout($0) },
         ]
     }
 
@@ -51,7 +51,7 @@ extension FacebookProvider {
     }
 
     /// Answers `FB.getLoginStatus`.
-    private func loginStatus(_ exchange: Exchange) -> Response {
+    private func loginStatus(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
         do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
@@ -65,7 +65,7 @@ extension FacebookProvider {
         guard let issued = payload["issued_at"]?.numericDate, exchange.world.now - issued < FacebookToken.dataAccess
         else { return unknown("is 90 days old or says no issued_at: call FB.login") }
         typealias Known = (account: Account, grant: FacebookGrant, token: String, at: Instant)
-        let known = exchange.world.update { tables -> Known? in
+        let known = try exchange.world.update { tables -> Known? in
             guard let account = tables.account(facebookID: person),
                 app.admits(account),
                 let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id))
@@ -84,12 +84,12 @@ extension FacebookProvider {
     }
 
     /// Answers `FB.logout`: the access token ends, and what the person has granted stays.
-    private func logout(_ exchange: Exchange) -> Response {
+    private func logout(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
         do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
         let text = form["access_token"] ?? ""
-        let isEnded = exchange.world.update { tables in
+        let isEnded = try exchange.world.update { tables in
             tables.pop(Token<FacebookGrant>.self, text) { $0.client == app.id } != nil
         }
         return FacebookProvider.json(["success": .bool(isEnded)])

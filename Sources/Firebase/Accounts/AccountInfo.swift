@@ -84,7 +84,7 @@ extension FirebaseProvider {
         }
     }
 
-    func update(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func update(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         // Whoever sends an ID token is about its user: the code is ignored then. The official emulator goes by the code.
         if let code = try call.text("oobCode"), call.isInEmulatorMode || !call.has("idToken") {
             return try applyCode(call, code)
@@ -107,9 +107,9 @@ extension FirebaseProvider {
         if change.password != nil && call.isInEmulatorMode || isNewEmail {
             try call.require("password", or: "OPERATION_NOT_ALLOWED")
         }
-        let hash = change.password.map { call.hashed($0) }
+        let hash = try change.password.map { try call.hashed($0) }
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
-        let changed = try call.update { (tables) throws(FirebaseError) -> User in
+        let changed = try call.update { tables -> User in
             var user = try signedIn.user(in: tables)
             // The user's own may have become another one's since the token was judged.
             if let email = change.email, email.lowercased() != user.email,
@@ -126,7 +126,7 @@ extension FirebaseProvider {
         }
         var diagnosis: Diagnosis?
         if isNewEmail, signedIn.provider != "anonymous", let initial = changed.initialEmail {
-            diagnosis = await offerRecovery(call, of: changed, to: initial)
+            diagnosis = try await offerRecovery(call, of: changed, to: initial)
         }
         var body = changed.changed
         if change.email != nil { body["newEmail"] = changed.email.map { .string($0) } }
@@ -149,11 +149,11 @@ extension FirebaseProvider {
 
     // MARK: - Delete
 
-    func delete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func delete(_ call: FirebaseCall) throws -> FirebaseAnswer {
         if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireRecent(signedIn)
-        try call.update { (tables) throws(FirebaseError) in tables.delete(try signedIn.user(in: tables)) }
+        try call.update { tables in tables.delete(try signedIn.user(in: tables)) }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

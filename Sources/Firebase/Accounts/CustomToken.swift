@@ -22,7 +22,7 @@ extension FirebaseProvider {
         "nonce", "sub",
     ]
 
-    func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithCustomToken(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try call.checkRoom()
         guard let text = try call.isInEmulatorMode ? call.text("token") : call.given("token") else {
             throw FirebaseError("MISSING_CUSTOM_TOKEN", because: "token is missing")
@@ -30,7 +30,7 @@ extension FirebaseProvider {
         let claims = try FirebaseProvider.customClaims(text, isHosted: !call.isInEmulatorMode)
         if !call.isInEmulatorMode { try checkAssertion(claims, call) }
         let (uid, custom) = try check(claims, call)
-        let (user, isNew) = try call.update { (tables) throws(FirebaseError) in
+        let (user, isNew) = try call.update { tables in
             if var known = tables.user(uid, in: call.pool) {
                 known.isCustom = true
                 tables.put(known)
@@ -42,7 +42,7 @@ extension FirebaseProvider {
             tables.put(made)
             return (made, true)
         }
-        guard !user.disabled else { throw .userIsDisabled(user) }
+        guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
         ])

@@ -9,7 +9,7 @@ import EmulatorCore
 // text.
 
 extension FirebaseProvider {
-    func revokeToken(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func revokeToken(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         _ = try call.signedIn(call.text("idToken"))
         let providerId = try call.text("providerId") ?? ""
         let revoking = IdentitySources.revoking
@@ -38,7 +38,7 @@ extension FirebaseProvider {
         case "1", "REFRESH_TOKEN": try await source.revoke(token, type: "refresh_token", in: call)
         case "2", "ACCESS_TOKEN": try await source.revoke(token, type: "access_token", in: call)
         case let other:
-            throw .wrongType(
+            throw FirebaseError.wrongType(
                 "token_type", "type.googleapis.com/google.cloud.identitytoolkit.v2.RevokeTokenRequest.TokenType",
                 .string(other ?? "TOKEN_TYPE_UNSPECIFIED"))
         }

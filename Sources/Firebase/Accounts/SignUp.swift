@@ -8,7 +8,7 @@ import EmulatorCore
 // is how the iOS SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
 
 extension FirebaseProvider {
-    func signUp(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func signUp(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         // An empty address isn't a missing one: it makes no anonymous user.
         let email = try call.given("email")
         let password = try call.text("password")
@@ -32,10 +32,10 @@ extension FirebaseProvider {
         if idToken == nil { try call.checkRoom() }
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
-        let hash = call.hashed(password)
+        let hash = try call.hashed(password)
         // Who gets a password beside another way to sign in isn't asked about.
         let (made, agreed) = try await call.decide(SignInEvent(method: "password"), asksForFactor: false) {
-            (tables, creation) throws(FirebaseError) -> User in
+            tables, creation -> User in
             let owner = tables.user(email: email, in: call.pool)
             guard owner == nil || owner?.localId == signedIn?.user.localId else {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
@@ -68,10 +68,10 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    private func signUpAnonymously(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    private func signUpAnonymously(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try call.require("anonymous", or: "ADMIN_ONLY_OPERATION")
         try call.checkRoom()
-        let user = try call.update { (tables) throws(FirebaseError) in
+        let user = try call.update { tables in
             try tables.checkRoom(in: call.exchange.world)
             var user = User(localId: User.randomID(&tables.random), in: call.pool, now: tables.now)
             user.validSince = nil
@@ -94,7 +94,7 @@ extension FirebaseProvider {
             because: "the password has \(password.utf16.count) characters")
     }
 
-    func signInWithPassword(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithPassword(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         guard let email = try call.given("email") else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
@@ -107,7 +107,7 @@ extension FirebaseProvider {
         }
         let user = call.read { $0.user(email: email, in: call.pool) }
         if user?.password?.scheme?.isBroken ?? false, !call.isInEmulatorMode {
-            throw .internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
+            throw FirebaseError.internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
         }
         guard let user, user.password?.matches(password) ?? false else {
             let code =
@@ -123,7 +123,7 @@ extension FirebaseProvider {
                         : "the password is wrong"
             throw FirebaseError(code, because: reason)
         }
-        guard !user.disabled else { throw .userIsDisabled(user) }
+        guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         let agreed = try await call.agreeing(user, SignInEvent(method: "password"))
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),

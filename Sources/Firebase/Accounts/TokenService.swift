@@ -10,8 +10,8 @@ import Time
 // are the same.
 
 extension FirebaseProvider {
-    func token(_ exchange: Exchange) -> Response {
-        do throws(FirebaseError) {
+    func token(_ exchange: Exchange) throws -> Response {
+        do {
             let project = try project(of: exchange)
             var body = JSONObject()
             if exchange.request.hasJSONBody {
@@ -27,7 +27,7 @@ extension FirebaseProvider {
             let tenant = FirebaseProvider.tenantID(ofRefreshTokenIn: body, of: project, in: exchange)
             let call = try scoped(exchange, project, tenant: tenant, body)
             return FirebaseProvider.json(.object(try refresh(call)))
-        } catch {
+        } catch let error as FirebaseError {
             return error.response(.status)
         }
     }
@@ -41,7 +41,7 @@ extension FirebaseProvider {
         return user?.pool.project == project.id ? user?.pool.tenant : nil
     }
 
-    private func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+    private func refresh(_ call: FirebaseCall) throws -> JSONObject {
         guard let grantType = try call.text("grantType") else {
             throw FirebaseError("MISSING_GRANT_TYPE", because: "grant_type is missing: send refresh_token")
         }
@@ -54,16 +54,16 @@ extension FirebaseProvider {
         guard let refreshToken = try call.text("refreshToken") else {
             throw FirebaseError("MISSING_REFRESH_TOKEN", because: "refresh_token is missing")
         }
-        let (session, user, now) = try call.update { (tables) throws(FirebaseError) -> (Session, User, Instant) in
+        let (session, user, now) = try call.update { tables -> (Session, User, Instant) in
             guard let session = tables.find(Session.self, refreshToken), session.user.pool == call.pool else {
                 throw tables.refusal(ofRefreshToken: refreshToken, call)
             }
-            guard var user = tables.find(User.self, session.user) else { throw .userIsGone }
+            guard var user = tables.find(User.self, session.user) else { throw FirebaseError.userIsGone }
             user.lastRefreshAt = tables.now
             tables.put(user)
             return (session, user, tables.now)
         }
-        guard !user.disabled else { throw .userIsDisabled(user) }
+        guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         guard !user.hasEnded(sessionOf: session.authTime) else {
             throw FirebaseError(
                 "TOKEN_EXPIRED", because: "the session began before validSince: it was revoked, or the password changed"

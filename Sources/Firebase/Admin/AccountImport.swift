@@ -11,7 +11,7 @@ import Time
 // (`ImportedHash`); at an emulator's address those of the official emulator (`fakeHash:…`) do, too.
 
 extension FirebaseProvider {
-    func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func batchCreate(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let list = try call.list("users")
         guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
         // At most 1,000, which the Admin SDKs see to, not the service: https://firebase.google.com/docs/auth/admin/import-users
@@ -26,15 +26,15 @@ extension FirebaseProvider {
         try upload.checkDuplicates(list)
         var errors: [JSONValue] = []
         for (place, item) in list.enumerated() {
-            do throws(FirebaseError) {
-                try call.update { (tables) throws(FirebaseError) in
+            do {
+                try call.update { tables in
                     let user = try User(
                         importing: item, in: call.pool, now: tables.now,
                         from: call.isInEmulatorMode ? .emulator : .production, hashed: scheme, &tables.random)
                     if tables.find(User.self, user.key) == nil { try tables.checkRoom(in: call.exchange.world) }
                     try upload.put(user, &tables)
                 }
-            } catch {
+            } catch let error as FirebaseError {
                 let message = AccountImport.message(of: error)
                 errors.append(["index": .integer(Int64(place)), "message": .string(message)])
             }

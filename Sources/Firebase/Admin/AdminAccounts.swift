@@ -7,7 +7,7 @@ import JSON
 // Quirks: an administrator needs no recent sign-in. Custom claims come as a JSON text of at most 1,000 characters.
 
 extension FirebaseProvider {
-    func createAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func createAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try call.checkRoom()
         let wanted = try call.text("localId")
         guard wanted == nil || !call.has("idToken") else {
@@ -15,7 +15,7 @@ extension FirebaseProvider {
                 "UNEXPECTED_PARAMETER", "User ID", because: "idToken says already whose account it is")
         }
         let change = try AdminChange(call)
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
+        let user = try call.update { tables -> User in
             if let wanted, tables.user(wanted, in: call.pool) != nil {
                 throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already")
             }
@@ -75,15 +75,15 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    func updateAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func updateAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try AdminChange.checkSchema(call)
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
-        guard call.read({ $0.user(localId, in: call.pool) != nil }) else { throw .noUser(localId) }
+        guard call.read({ $0.user(localId, in: call.pool) != nil }) else { throw FirebaseError.noUser(localId) }
         let change = try AdminChange(call)
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
-            guard var user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
+        let user = try call.update { tables -> User in
+            guard var user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             try change.apply(to: &user, &tables)
             tables.put(user)
             return user
@@ -92,12 +92,12 @@ extension FirebaseProvider {
     }
 
     /// `signOutUser` of version 3 ends a user's sessions.
-    func signOut(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func signOut(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
-        try call.update { (tables) throws(FirebaseError) in
-            guard var user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
+        try call.update { tables in
+            guard var user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             user.validSince = tables.now.wholeSecond
             tables.put(user)
             tables.remove(Session.byUser, user.key)
@@ -105,12 +105,12 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("localId", .string(localId))]))
     }
 
-    func deleteAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func deleteAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
-        try call.update { (tables) throws(FirebaseError) in
-            guard let user = tables.user(localId, in: call.pool) else { throw .noUser(localId) }
+        try call.update { tables in
+            guard let user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             tables.delete(user)
         }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))

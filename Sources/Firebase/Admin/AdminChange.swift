@@ -21,7 +21,7 @@ struct AdminChange: Sendable {
     private let link: User.Link?
     private let factors: [FactorRequest]?
 
-    init(_ call: FirebaseCall) throws(FirebaseError) {
+    init(_ call: FirebaseCall) throws {
         email = try call.text("email")?.lowercased()
         let password = try call.text("password")
         displayName = try call.given("displayName")
@@ -46,7 +46,7 @@ struct AdminChange: Sendable {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
         if let password { try FirebaseProvider.checkStrength(password) }
-        self.password = password.map { call.hashed($0) }
+        self.password = try password.map { try call.hashed($0) }
     }
 
     /// Refuses what the official emulator's schema of the request refuses, before it looks for the user. To production, null is

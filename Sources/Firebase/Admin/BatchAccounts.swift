@@ -29,13 +29,13 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func batchDelete(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let ids = try call.texts("localIds")
         guard (1...1000).contains(ids.count) else {
             throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
         }
         let isForced = try call.flag("force") ?? false
-        let refused = call.update { tables in
+        let refused = try call.update { tables in
             var refused: [(place: Int, id: String)] = []
             for (place, id) in ids.enumerated() {
                 guard let user = tables.user(id, in: call.pool) else { continue }

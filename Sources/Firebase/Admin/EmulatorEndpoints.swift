@@ -18,11 +18,11 @@ extension FirebaseProvider {
 
     private func outboxOperations(below scope: String) -> [Operation] {
         [
-            operation("DELETE", "\(scope)/accounts") { (call) throws(FirebaseError) in
-                call.exchange.world.deleteUsers(of: call.pool)
+            operation("DELETE", "\(scope)/accounts") { call in
+                try call.exchange.world.deleteUsers(of: call.pool)
                 return FirebaseAnswer(body: JSONObject())
             },
-            operation("GET", "\(scope)/oobCodes") { (call) throws(FirebaseError) in
+            operation("GET", "\(scope)/oobCodes") { call in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
                 // The official emulator doesn't tell of new second factors.
                 let valid = mails.filter {
@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 }
                 return FirebaseAnswer(body: JSONObject([("oobCodes", .array(valid.map(\.json)))]))
             },
-            operation("GET", "\(scope)/verificationCodes") { (call) throws(FirebaseError) in
+            operation("GET", "\(scope)/verificationCodes") { call in
                 let (codes, now) = call.read { ($0.rows(PhoneCode.byPool, call.pool), $0.now) }
                 let valid = codes.filter { !$0.isUsed && $0.expires > now }
                 return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(valid.map(\.json)))]))
@@ -40,10 +40,10 @@ extension FirebaseProvider {
 
     private func configOperations(_ path: String) -> [Operation] {
         [
-            operation("GET", path) { (call) throws(FirebaseError) in
+            operation("GET", path) { call in
                 FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: call.project))
             },
-            operation("PATCH", path) { (call) throws(FirebaseError) in
+            operation("PATCH", path) { call in
                 let project = try change(call, nil).apply(to: call.project)
                 return FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: project))
             }.managing,
@@ -52,13 +52,13 @@ extension FirebaseProvider {
 
     private func operation(
         _ method: String, _ path: String,
-        run: @escaping @Sendable (FirebaseCall) throws(FirebaseError) -> FirebaseAnswer
+        run: @escaping @Sendable (FirebaseCall) throws -> FirebaseAnswer
     ) -> Operation {
         Operation(method, [], path, cors: .any) { exchange in
-            do throws(FirebaseError) {
+            do {
                 let call = try adminCall(exchange, isOpen: true)
                 return FirebaseProvider.json(.object(try run(call).body))
-            } catch {
+            } catch let error as FirebaseError {
                 return error.response(.list)
             }
         }

@@ -135,7 +135,7 @@ extension FirebaseProvider {
         return error
     }
 
-    func createOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func createOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let query = call.exchange.request.queryForm
         let id = query["oauthIdpConfigId"] ?? query["oauth_idp_config_id"] ?? ""
         guard OAuthIdpConfig.isID(id) else {
@@ -149,7 +149,7 @@ extension FirebaseProvider {
         var config = OAuthIdpConfig(pool: call.pool, id: id)
         try config.change(call) { _ in true }
         let made = config
-        try call.update { (tables) throws(FirebaseError) in
+        try call.update { tables in
             guard tables.find(OAuthIdpConfig.self, made.key) == nil else {
                 var error = FirebaseError(
                     "CONFIGURATION_EXISTS", "The OAuthIdpConfig already exists with config_id: \(id)", status: 409,
@@ -158,7 +158,7 @@ extension FirebaseProvider {
                 throw error
             }
             guard tables.count(OAuthIdpConfig.byPool, call.pool) < OAuthIdpConfig.limit else {
-                throw .quotaExceeded(
+                throw FirebaseError.quotaExceeded(
                     "Exceeded quota for OAuth IdP configs.",
                     Diagnosis("there are \(OAuthIdpConfig.limit) providers here: delete some"))
             }
@@ -172,13 +172,13 @@ extension FirebaseProvider {
     }
 
     /// Without `updateMask`, what the body has is changed, which isn't documented.
-    func patchOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func patchOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try openIDConfig(call).key
         let query = call.exchange.request.queryForm
         let mask = (query["updateMask"] ?? query["update_mask"]).map { text in
             Set(text.split(separator: ",").map { MessageFields.camelCase(String($0.prefix { $0 != "." })) })
         }
-        let changed = try call.update { (tables) throws(FirebaseError) -> OAuthIdpConfig in
+        let changed = try call.update { tables -> OAuthIdpConfig in
             guard var config = tables.find(OAuthIdpConfig.self, key) else { throw FirebaseProvider.noConfig(key.id) }
             try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
             tables.put(config)
@@ -187,9 +187,11 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: changed.document(in: call))
     }
 
-    func deleteOAuthIdpConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func deleteOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try openIDConfig(call).key
-        guard call.update({ $0.pop(OAuthIdpConfig.self, key) }) != nil else { throw FirebaseProvider.noConfig(key.id) }
+        guard try call.update({ $0.pop(OAuthIdpConfig.self, key) }) != nil else {
+            throw FirebaseProvider.noConfig(key.id)
+        }
         return FirebaseAnswer(body: JSONObject())
     }
 

@@ -101,7 +101,7 @@ extension FirebaseProvider {
 
     /// Without a mask, the fields are set that the body has; `signIn` and `emailPrivacyConfig` begin afresh, as in the official
     /// emulator: what production does then isn't documented.
-    func updateConfig(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func updateConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let settings = try change(call, UpdateMask(call.exchange))
         return try config(
             FirebaseCall(
@@ -115,7 +115,7 @@ extension FirebaseProvider {
     ]
 
     /// Sets what the mask names; without a mask (`nil`) what the body has.
-    func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> ProjectSettings {
+    func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws -> ProjectSettings {
         let signIn = try call.nested("signIn")
         let duplicates = try signIn?.flag("allowDuplicateEmails")
         let setsDuplicates = mask?.names("signIn.allowDuplicateEmails") ?? (duplicates != nil)
@@ -127,7 +127,7 @@ extension FirebaseProvider {
             mask.map { !$0.isFullUpdate && $0.names("multiTenant.allowTenants") } ?? false || tenants != nil
         // Without a mask, what the body has.
         let paths = mask.map { $0.isFullUpdate ? UpdateMask(named: call.fields.names) : $0 }
-        return try call.update { (tables) throws(FirebaseError) -> ProjectSettings in
+        return try call.update { tables -> ProjectSettings in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
             // What was set while the request was on its way is kept.

@@ -84,7 +84,7 @@ extension Transaction {
 }
 
 extension FirebaseProvider {
-    func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func resetPassword(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         let code = try call.text("oobCode")
         let password = try call.isInEmulatorMode ? call.text("newPassword") : call.given("newPassword")
@@ -104,8 +104,8 @@ extension FirebaseProvider {
         guard let password, mail.kind == .passwordReset else { return FirebaseAnswer(body: body) }
         guard !password.isEmpty else { throw FirebaseError("WEAK_PASSWORD", because: "newPassword is empty") }
         try FirebaseProvider.checkStrength(password)
-        let hash = call.hashed(password)
-        _ = try apply(mail, call) { (user, tables) throws(FirebaseError) in
+        let hash = try call.hashed(password)
+        _ = try apply(mail, call) { user, tables in
             user.password = hash
             // The code was sent to the address, so it proves that the address is the user's.
             user.emailVerified = true
@@ -115,9 +115,9 @@ extension FirebaseProvider {
     }
 
     /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address, or removes a second factor.
-    func applyCode(_ call: FirebaseCall, _ code: String) throws(FirebaseError) -> FirebaseAnswer {
+    func applyCode(_ call: FirebaseCall, _ code: String) throws -> FirebaseAnswer {
         let mail = try call.mail(code, OutOfBandCode.Kind.applied)
-        let user = try apply(mail, call) { (user, tables) throws(FirebaseError) in
+        let user = try apply(mail, call) { user, tables in
             switch mail.kind {
             case .revertSecondFactorAddition:
                 user.factors.removeAll { $0.id == mail.factor }
@@ -145,15 +145,15 @@ extension FirebaseProvider {
     /// Uses a code up, and does for its user what it is for. A code that can't be applied is used up, too.
     private func apply(
         _ mail: OutOfBandCode, _ call: FirebaseCall,
-        _ change: (inout User, borrowing Transaction) throws(FirebaseError) -> Void
-    ) throws(FirebaseError) -> User {
-        try call.update { (tables) throws(FirebaseError) in try tables.use(mail.code, mail.kind, in: call.pool) }
-        return try call.update { (tables) throws(FirebaseError) -> User in
+        _ change: (inout User, borrowing Transaction) throws -> Void
+    ) throws -> User {
+        try call.update { tables in try tables.use(mail.code, mail.kind, in: call.pool) }
+        return try call.update { tables -> User in
             guard var user = mail.localId.flatMap({ tables.user($0, in: call.pool) }) else {
                 throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone")
             }
             // The official emulator does what the code is for.
-            guard !user.disabled || call.isInEmulatorMode else { throw .userIsDisabled(user) }
+            guard !user.disabled || call.isInEmulatorMode else { throw FirebaseError.userIsDisabled(user) }
             if let code = mail.kind.errorAfterMove, user.email != mail.email {
                 throw FirebaseError(
                     call.isInEmulatorMode ? "INVALID_OOB_CODE" : code,
@@ -166,9 +166,9 @@ extension FirebaseProvider {
     }
 
     /// The first address that the user had is told how to undo a change.
-    func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async -> Diagnosis? {
+    func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async throws -> Diagnosis? {
         let apiKey = call.project.apiKeys.first ?? call.project.id
-        let mail = call.update { tables in
+        let mail = try call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             let mail = OutOfBandCode(
                 code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
@@ -177,16 +177,16 @@ extension FirebaseProvider {
             tables.send(mail)
             return mail
         }
-        return await call.mail(mail)
+        return try await call.mail(mail)
     }
 
     /// The user is told of a new second factor, and how to remove it. Firebase isn't documented to tell of one that was removed.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
-    func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async -> Diagnosis? {
+    func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async throws -> Diagnosis? {
         guard let email = user.email else { return nil }
         let kind = OutOfBandCode.Kind.revertSecondFactorAddition
         let apiKey = call.project.apiKeys.first ?? call.project.id
-        let mail = call.update { tables in
+        let mail = try call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             let mail = OutOfBandCode(
                 code: code, pool: call.pool, kind: kind, email: email, localId: user.localId, factor: factor.id,
@@ -194,12 +194,12 @@ extension FirebaseProvider {
             tables.send(mail)
             return mail
         }
-        return await call.mail(mail, about: factor)
+        return try await call.mail(mail, about: factor)
     }
 
     // MARK: - Signing in with a link
 
-    func signInWithEmailLink(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithEmailLink(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.checkRoom()
         try call.require("emailLink", or: "OPERATION_NOT_ALLOWED")
         guard let email = try call.text("email")?.lowercased() else {
@@ -215,13 +215,13 @@ extension FirebaseProvider {
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         // A function that refuses leaves the link as it was; what production does isn't documented.
         let ((user, isNew), agreed) = try await call.decide(SignInEvent(method: "emailLink")) {
-            (tables, creation) throws(FirebaseError) -> (User, Bool) in
+            tables, creation -> (User, Bool) in
             try tables.use(mail.code, mail.kind, in: call.pool)
             let owner = tables.user(email: email, in: call.pool)
             if let signedIn, let owner, owner.localId != signedIn.user.localId {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
-            if let owner, owner.disabled { throw .userIsDisabled(owner) }
+            if let owner, owner.disabled { throw FirebaseError.userIsDisabled(owner) }
             let linked = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }
             let known = owner ?? linked
             var user = known ?? creation.user(in: call.pool, &tables)

@@ -12,13 +12,13 @@ import EmulatorCore
 extension FirebaseProvider {
     func actionOperations(at hosts: [String], _ path: String) -> [Operation] {
         [
-            Operation("GET", hosts, path) { action($0, $0.request.queryForm) },
-            Operation("POST", hosts, path) { action($0, $0.request.bodyForm) },
+            Operation("GET", hosts, path) { try action($0, $0.request.queryForm) },
+            Operation("POST", hosts, path) { try action($0, $0.request.bodyForm) },
         ]
     }
 
-    private func action(_ exchange: Exchange, _ form: Form) -> Response {
-        do throws(FirebaseError) {
+    private func action(_ exchange: Exchange, _ form: Form) throws -> Response {
+        do {
             let key = form["apiKey"] ?? ""
             let project = try project(apiKey: key, in: exchange)
             let call = try scoped(exchange, project, tenant: form["tenantId"])
@@ -39,7 +39,7 @@ extension FirebaseProvider {
                         received: "mode \(Diagnosis.quote(mode ?? ""))", expected: "the mode of a link that was sent",
                         "take the link from the outbox"))
             }
-        } catch {
+        } catch let error as FirebaseError {
             return refused(exchange, error)
         }
     }
@@ -61,7 +61,7 @@ extension FirebaseProvider {
         return .redirect(to: target + (target.contains("?") ? "&" : "?") + Form(fields: own).encoded)
     }
 
-    private func reset(_ call: FirebaseCall, _ code: String?, _ form: Form) throws(FirebaseError) -> Response {
+    private func reset(_ call: FirebaseCall, _ code: String?, _ form: Form) throws -> Response {
         let mail = try call.mail(code, [.passwordReset])
         let wanted = form["newPassword"] ?? ""
         let isPlaceholder = wanted == FirebaseProvider.placeholder && call.exchange.address.host == nil
@@ -72,12 +72,12 @@ extension FirebaseProvider {
             return passwordPage(call.exchange, form, mail, fault: nil)
         }
         let password = wanted
-        do throws(FirebaseError) {
+        do {
             _ = try resetPassword(
                 FirebaseCall(
                     call.exchange, project: call.project, tenant: call.tenant,
                     body: JSONObject([("oobCode", .string(mail.code)), ("newPassword", .string(password))])))
-        } catch  where error.code == "WEAK_PASSWORD" && acceptsPages(call.exchange) {
+        } catch let error as FirebaseError where error.code == "WEAK_PASSWORD" && acceptsPages(call.exchange) {
             return passwordPage(call.exchange, form, mail, fault: error.message).diagnosed(error.diagnosis)
         }
         return done(call.exchange, form, "The password has been successfully updated.", email: mail.email)

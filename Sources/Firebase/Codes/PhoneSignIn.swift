@@ -24,7 +24,7 @@ extension FirebaseCall {
     /// Puts a code for the number into the outbox; its session.
     func sendCode(
         to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
-    ) async throws(FirebaseError) -> String {
+    ) async throws -> String {
         let phoneNumber = try PhoneNumber.checked(phoneNumber)
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
         if fixed == nil {
@@ -34,7 +34,7 @@ extension FirebaseCall {
                     ("phone_number", .string(phoneNumber)), ("sms_type", .string(purpose.rawValue)),
                 ]))
         }
-        let (session, code) = update { tables in
+        let (session, code) = try update { tables in
             let code = fixed ?? tables.random.text(6, from: Array("0123456789".utf8))
             let session = Base64URL.encode(tables.random.bytes(96))
             tables.send(
@@ -44,7 +44,7 @@ extension FirebaseCall {
             return (session, code)
         }
         // To a test number nothing is sent: https://firebase.google.com/docs/auth/web/phone-auth#test-with-fictional-phone-numbers
-        if fixed == nil { text(code, to: phoneNumber) }
+        if fixed == nil { try text(code, to: phoneNumber) }
         exchange.log(
             "a code for \(phoneNumber) is in the outbox: GET /emulator/v1/projects/\(project.id)/verificationCodes",
             detail: "the code for \(phoneNumber) is \(code)")
@@ -54,10 +54,10 @@ extension FirebaseCall {
     /// The number that a code proves. The code works once. As in production, that of a test number works again for a second factor.
     func verifyCode(
         session: String?, code: String?, isSecondFactor: Bool = false
-    ) throws(FirebaseError) -> String {
+    ) throws -> String {
         guard let session else { throw FirebaseError("MISSING_SESSION_INFO", because: "sessionInfo is missing") }
         guard let code else { throw FirebaseError("MISSING_CODE", because: "code is missing") }
-        return try update { (tables) throws(FirebaseError) -> String in
+        return try update { tables -> String in
             guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
                 throw FirebaseError(
                     "INVALID_SESSION_INFO", because: "no such session was given out, or the world was reset")
@@ -89,7 +89,7 @@ extension FirebaseProvider {
         }
     }
 
-    func sendVerificationCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func sendVerificationCode(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try requirePhone(call)
         guard let phoneNumber = try call.text("phoneNumber") else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: "phoneNumber is missing")
@@ -99,7 +99,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(session))]))
     }
 
-    func signInWithPhoneNumber(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func signInWithPhoneNumber(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try requirePhone(call)
         try call.checkRoom()
         let phoneNumber: String
@@ -122,7 +122,7 @@ extension FirebaseProvider {
             phoneNumber: phoneNumber, signedIn: signedIn, hasProof: call.has("temporaryProof"),
             isReauthentication: ["REAUTH", "2"].contains(call.value("operation")))
         let (decision, agreed) = try await call.decide(SignInEvent(method: "phone")) {
-            (tables, creation) throws(FirebaseError) in
+            tables, creation in
             try request.decide(&tables, creation, call.pool)
         } who: {
             if case .done(let user, let isNew) = $0 { (user: user, isNew: isNew) } else { nil }

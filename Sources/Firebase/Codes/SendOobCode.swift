@@ -13,7 +13,7 @@ import Time
 // rules decide. Who asks for the link (returnOobLink) gets it in place of a mail.
 
 extension FirebaseProvider {
-    func sendOobCode(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func sendOobCode(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         let kind = try kind(call)
         let returnsLink = try call.flag("returnOobLink") ?? false
         guard !returnsLink || call.isAdmin else {
@@ -52,7 +52,7 @@ extension FirebaseProvider {
         }
         // A link that signs in is for whoever has the address, but in production it ends with the user who had it.
         let owner = kind == .emailSignIn && call.isInEmulatorMode ? nil : recipient.user?.localId
-        let mail = make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
+        let mail = try make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
             detail: mail.link)
@@ -61,7 +61,7 @@ extension FirebaseProvider {
             body["oobLink"] = .string(mail.link)
             return FirebaseAnswer(body: body)
         }
-        return FirebaseAnswer(body: body, diagnosis: await call.mail(mail))
+        return FirebaseAnswer(body: body, diagnosis: try await call.mail(mail))
     }
 
     private func kind(_ call: FirebaseCall) throws(FirebaseError) -> OutOfBandCode.Kind {
@@ -170,9 +170,9 @@ extension FirebaseProvider {
     private func make(
         _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, owner: String?,
         continueURL: String?
-    ) -> OutOfBandCode {
+    ) throws -> OutOfBandCode {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
-        return call.update { tables in
+        return try call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             let mail = OutOfBandCode(
                 code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail, localId: owner,

@@ -77,9 +77,9 @@ struct AppleSource: KnownSource {
 
     func identity(
         of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    ) async throws -> FederatedIdentity {
         if credential.fields["access_token"] == "" {
-            throw .invalidIdP(
+            throw FirebaseError.invalidIdP(
                 "Invalid OAuth response from apple.com",
                 Diagnosis("access_token came without a value: leave it out, or pass the authorization code"))
         }

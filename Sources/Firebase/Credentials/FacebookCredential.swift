@@ -45,7 +45,7 @@ struct FacebookSource: KnownSource {
 
     func identity(
         of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    ) async throws -> FederatedIdentity {
         let section = call.exchange.world.seed.section(named: "facebook")
         let secret = appSecret ?? section?.secret(ofClient: appID) ?? ""
         if let idToken = credential["id_token"], credential["access_token"] == nil {
@@ -69,7 +69,7 @@ struct FacebookSource: KnownSource {
             let body =
                 data?["error"].map { JSONValue.object(JSONObject([("error", $0)])).text }
                 ?? String(decoding: check.body, as: UTF8.self)
-            throw .invalidIdP(
+            throw FirebaseError.invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
                 Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
         }
@@ -82,7 +82,7 @@ struct FacebookSource: KnownSource {
         let answer = await call.exchange.fetch("GET", "graph.facebook.com", "/me?fields=\(fields)&\(token)")
         let user = try? JSONValue(parsing: answer.body, limits: .answer)
         guard let id = user?["id"]?.string else {
-            throw .invalidIdP(
+            throw FirebaseError.invalidIdP(
                 "Unable to retrieve user's identity from facebook.com response, JSON response does not contain id: "
                     + String(decoding: answer.body, as: UTF8.self),
                 Diagnosis("Facebook answered \(answer.status) to /me"))
@@ -113,7 +113,7 @@ struct FacebookSource: KnownSource {
     /// Limited Login: <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
     private func limitedIdentity(
         _ text: String, _ credential: Credential, _ call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    ) async throws -> FederatedIdentity {
         let rule = IDTokenRule(
             keys: (host: "limited.facebook.com", path: "/.well-known/oauth/openid/jwks/"),
             issuers: ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],

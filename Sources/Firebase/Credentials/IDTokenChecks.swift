@@ -119,7 +119,7 @@ extension FirebaseCall {
     /// nonce that doesn't match counts as used, too.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
-    ) throws(FirebaseError) -> String? {
+    ) throws -> String? {
         // A token without a nonce is taken as it is, whatever the request says.
         guard let nonce = token.claims["nonce"]?.string, !nonce.isEmpty else { return nil }
         func refuse(_ detail: String, _ diagnosis: String) -> FirebaseError {
@@ -132,7 +132,7 @@ extension FirebaseCall {
         let use = SpentNonce(
             key: SpentNonce.Key(pool: pool, providerId: id, subject: subject, nonce: nonce), request: exchange.id
         )
-        let earlier = update { tables -> SpentNonce? in
+        let earlier = try update { tables -> SpentNonce? in
             if let earlier = tables.find(SpentNonce.self, use.key) { return earlier }
             tables.put(use)
             return nil
@@ -155,7 +155,7 @@ extension FirebaseCall {
     /// The same, for a provider that Firebase knows by name.
     func checkNonce(
         of token: JWS, from source: any KnownSource.Type, subject: String, rawNonce: String?
-    ) throws(FirebaseError) -> String? {
+    ) throws -> String? {
         try checkNonce(of: token, provider: source.id, called: source.title, subject: subject, rawNonce: rawNonce)
     }
 }

@@ -8,11 +8,11 @@ protocol IdentitySource: Sendable {
     /// Where the web flow begins, asking for `scopes` beside what Firebase asks for itself.
     func authorization(
         scopes: [String], in exchange: Exchange
-    ) async throws(FirebaseError) -> WebAuthorization
+    ) async throws -> WebAuthorization
     /// Who somebody is, as a credential shows.
     func identity(
         of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity
+    ) async throws -> FederatedIdentity
 }
 
 /// One of the providers that Firebase knows by name: a project has each at most once, in the seed.
@@ -37,7 +37,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Has the provider forward a message to an address of its own at which it relays messages; `nil` for other addresses.
-    static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage?
+    static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
     /// The same, for a provider whose authorization endpoint is known without asking.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
@@ -45,12 +45,13 @@ protocol KnownSource: IdentitySource, SchemaObject {
 extension KnownSource {
     func authorization(
         scopes: [String], in exchange: Exchange
-    ) async throws(FirebaseError) -> WebAuthorization { authorization(scopes: scopes, exchange.world.seed) }
+    ) async throws -> WebAuthorization { authorization(scopes: scopes, exchange.world.seed) }
 
     static var keyOwner: KeyOwner? { nil }
     var bundleIDs: [String] { [] }
 
-    static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage? { nil }
+    static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
+    { nil }
 
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { false }
 }
@@ -67,9 +68,9 @@ struct WebAuthorization: Sendable {
 /// A provider that takes its tokens back when Firebase asks for it.
 protocol RevokingSource: KnownSource {
     /// Redeems an authorization code, and revokes what it grants.
-    func revoke(code: String, in call: FirebaseCall) async throws(FirebaseError)
+    func revoke(code: String, in call: FirebaseCall) async throws
     /// Revokes an access or refresh token; `type` is OAuth's `token_type_hint`.
-    func revoke(_ token: String, type: String, in call: FirebaseCall) async throws(FirebaseError)
+    func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
 /// What became of a message to an address at which a provider relays messages.

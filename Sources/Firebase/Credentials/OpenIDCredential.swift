@@ -102,7 +102,7 @@ struct OpenIDSource: IdentitySource {
 
     func identity(
         of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    ) async throws -> FederatedIdentity {
         let code = credential["code"]
         guard credential["id_token"] != nil || (code != nil && credential.redirectURI != nil) else {
             throw FirebaseProvider.noCredential(credential)
@@ -149,7 +149,7 @@ struct OpenIDSource: IdentitySource {
     /// In the web flow it is the one that Firebase sent, else the hash of the client's.
     private func nonce(
         of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
-    ) throws(FirebaseError) -> String? {
+    ) throws -> String? {
         guard let sent = credential.flowNonce else {
             return try call.checkNonce(
                 of: token, provider: config.id, called: config.displayName ?? config.id, subject: subject,

@@ -27,11 +27,11 @@ extension FirebaseProvider {
                     .other("The archive.", "application/x-tar"),
                     .refusal(404, "noSuchProject", "There is no such project."),
                 ]
-            ) { exportArchive($0, $1) }
+            ) { try exportArchive($0, $1) }
         ]
     }
 
-    private func exportArchive(_ exchange: Exchange, _ query: ExportQuery) -> Response {
+    private func exportArchive(_ exchange: Exchange, _ query: ExportQuery) throws -> Response {
         let id = query.project ?? projects.defaultProject?.id ?? ""
         // A project that was taken on trust is one from then on.
         let pool = UserPool(project: id, tenant: nil)
@@ -43,7 +43,7 @@ extension FirebaseProvider {
         var archive = TarArchive(time: exchange.world.now.seconds)
         let metadata = FirebaseProvider.metadata(over: JSONObject(), folder: AccountExport.folder)
         archive.add(AccountExport.metadataName, Array((metadata.indented() + "\n").utf8))
-        for file in files(of: project, in: exchange.world) {
+        for file in try files(of: project, in: exchange.world) {
             archive.add("\(AccountExport.folder)/\(file.name)", file.bytes)
         }
         return Response(
@@ -57,7 +57,7 @@ extension FirebaseProvider {
     /// Writes the default project's users and settings, to the folder that the directory's metadata names. Whoever reads it
     /// sees the former export or this one, never a part. What other emulators have exported there stays, and so do
     /// files beside the accounts that exports don't have.
-    package func export(_ world: World, to directory: String) throws(File.Failure) -> Bool {
+    package func export(_ world: World, to directory: String) throws -> Bool {
         guard let project = projects.defaultProject else { return false }
         try File.makeDirectory(directory, mode: 0o777)
         let known = try FirebaseProvider.metadata(in: directory)
@@ -110,8 +110,8 @@ extension FirebaseProvider {
     }
 
     /// The files in the folder of the accounts.
-    private func files(of project: Project, in world: World) -> [(name: String, bytes: [UInt8])] {
-        if project.hasContents { world.populate(project) }
+    private func files(of project: Project, in world: World) throws -> [(name: String, bytes: [UInt8])] {
+        if project.hasContents { try world.populate(project) }
         let settings = world.read { $0.find(ProjectSettings.self, project.id) }
         let config = FirebaseProvider.emulatorConfig(of: settings?.apply(to: project) ?? project)
         var files = [(name: AccountExport.configName, bytes: JSONValue.object(config).serialized())]

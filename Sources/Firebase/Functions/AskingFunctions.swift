@@ -44,9 +44,9 @@ extension FirebaseCall {
     ///   - who: the user whom a decision is about; `nil` where nobody signs in.
     func decide<Decision: Sendable>(
         _ event: SignInEvent, asksForFactor: Bool = true,
-        _ body: (inout Transaction, Creation) throws(FirebaseError) -> Decision,
+        _ body: (inout Transaction, Creation) throws -> Decision,
         who: (Decision) -> (user: User, isNew: Bool)?
-    ) async throws(FirebaseError) -> (Decision, AgreedSignIn?) {
+    ) async throws -> (Decision, AgreedSignIn?) {
         func needsFactor(_ user: User) -> Bool {
             asksForFactor && !secondFactors(of: user, after: event.method).isEmpty
         }
@@ -63,7 +63,7 @@ extension FirebaseCall {
             }
         }
         let (approved, expected) = (creation, asked)
-        let decision = try update { (tables) throws(FirebaseError) -> Decision in
+        let decision = try update { tables -> Decision in
             let decision = try body(&tables, approved)
             guard expected == nil || expected?.localId == who(decision)?.user.localId else {
                 throw FirebaseError(
@@ -74,13 +74,13 @@ extension FirebaseCall {
             return decision
         }
         guard let (user, isNew) = who(decision) else { return (decision, nil) }
-        guard !user.disabled else { throw .userIsDisabled(user) }
+        guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         if isNew, !needsFactor(user) { change = try await ask(.beforeSignIn, about: user, event) }
         return (decision, try agreed(user, change))
     }
 
     /// Asks about a user whose first factor was right, unless a second one has to be shown.
-    func agreeing(_ user: User, _ event: SignInEvent) async throws(FirebaseError) -> AgreedSignIn {
+    func agreeing(_ user: User, _ event: SignInEvent) async throws -> AgreedSignIn {
         guard project.blockingFunctions.uri(of: .beforeSignIn) != nil,
             event.secondFactor != nil || secondFactors(of: user, after: event.method).isEmpty
         else { return AgreedSignIn(user: user) }
@@ -89,30 +89,26 @@ extension FirebaseCall {
 
     /// What the transaction would decide, without changing anything.
     private func draft<Decision: Sendable>(
-        _ body: (inout Transaction, Creation) throws(FirebaseError) -> Decision
-    ) throws(FirebaseError) -> Decision {
-        do throws(Undone<Decision>) {
-            return try update { (tables) throws(Undone<Decision>) -> Decision in
-                let outcome: Result<Decision, FirebaseError>
-                do throws(FirebaseError) { outcome = .success(try body(&tables, Creation())) } catch {
-                    outcome = .failure(error)
-                }
-                throw Undone(outcome: outcome)
+        _ body: (inout Transaction, Creation) throws -> Decision
+    ) throws -> Decision {
+        do {
+            return try update { tables -> Decision in
+                throw Undone(decision: try body(&tables, Creation()))
             }
-        } catch {
-            return try error.outcome.get()
+        } catch let undone as Undone<Decision> {
+            return undone.decision
         }
     }
 
-    private func agreed(_ user: User, _ change: FunctionChange?) throws(FirebaseError) -> AgreedSignIn {
+    private func agreed(_ user: User, _ change: FunctionChange?) throws -> AgreedSignIn {
         guard let change else { return AgreedSignIn(user: user) }
-        let changed = try update { (tables) throws(FirebaseError) -> User in
+        let changed = try update { tables -> User in
             var user = try tables.current(user)
             change.apply(to: &user)
             tables.put(user)
             return user
         }
-        guard !changed.disabled else { throw .userIsDisabled(changed) }
+        guard !changed.disabled else { throw FirebaseError.userIsDisabled(changed) }
         return AgreedSignIn(user: changed, claims: change.sessionClaims)
     }
 
@@ -120,42 +116,40 @@ extension FirebaseCall {
 
     private func ask(
         _ event: BlockingFunctions.Event, about user: User, _ signIn: SignInEvent
-    ) async throws(FirebaseError) -> FunctionChange {
+    ) async throws -> FunctionChange {
         guard let uri = project.blockingFunctions.uri(of: event) else { return FunctionChange() }
-        let answer = try await ask(uri) { () throws(FirebaseError) in
-            try functionToken(event, for: uri, about: user, signIn)
-        }
+        let answer = try await ask(uri) { try functionToken(event, for: uri, about: user, signIn) }
         return try FunctionChange(answer, to: event, inEmulatorMode: isInEmulatorMode)
     }
 
     /// Asks before a message is sent. The function's answer, which is about reCAPTCHA, changes nothing here.
-    func ask(_ event: BlockingFunctions.Event, aboutMessage claims: JSONObject) async throws(FirebaseError) {
+    func ask(_ event: BlockingFunctions.Event, aboutMessage claims: JSONObject) async throws {
         guard let uri = project.blockingFunctions.uri(of: event) else { return }
-        _ = try await ask(uri) { () throws(FirebaseError) in try functionToken(event, for: uri, aboutMessage: claims) }
+        _ = try await ask(uri) { try functionToken(event, for: uri, aboutMessage: claims) }
     }
 
     private func ask(
-        _ uri: String, _ token: () throws(FirebaseError) -> String
-    ) async throws(FirebaseError) -> JSONObject {
+        _ uri: String, _ token: () throws -> String
+    ) async throws -> JSONObject {
         let body: JSONValue = ["data": ["jwt": .string(try token())]]
         let message = OutgoingMessage(to: uri, contentType: "application/json", body: Array(body.text.utf8))
         switch await exchange.ask(message, seconds: FirebaseCall.patience) {
         case .late where !isInEmulatorMode:
             // Recorded as `blocking/timeout#sign-up-slow-create`.
-            throw .function(
+            throw FirebaseError.function(
                 "Cloud function deadline exceeded.",
                 "the function gave no answer within \(FirebaseCall.patience) seconds")
         case .late:
-            throw .function(
+            throw FirebaseError.function(
                 "((Deadline exceeded making request to \(uri).))",
                 "the function gave no answer within \(FirebaseCall.patience) seconds", status: 500)
         case .failed(let reason):
-            throw .function(
+            throw FirebaseError.function(
                 "((Failed to make request to \(uri).))", "the function can't be asked: \(reason)", status: 500)
         case .answered(let answer):
             guard (200..<300).contains(answer.status) else { throw refusal(uri, answer) }
             guard let text = try? JSONValue(parsing: answer.body, limits: .answer), let object = text.object else {
-                throw .function(
+                throw FirebaseError.function(
                     "((Response body is not valid JSON.))", "the function's answer isn't a JSON object", status: 500)
             }
             return object
@@ -186,5 +180,5 @@ extension FirebaseCall {
 
 /// A transaction's decision, thrown so that nothing of it is kept.
 private struct Undone<Decision: Sendable>: Error {
-    let outcome: Result<Decision, FirebaseError>
+    let decision: Decision
 }

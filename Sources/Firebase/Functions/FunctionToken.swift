@@ -21,7 +21,7 @@ extension FirebaseCall {
 
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, about user: User, _ signIn: SignInEvent
-    ) throws(FirebaseError) -> String {
+    ) throws -> String {
         var claims = JSONObject([
             ("user_record", .object(record(of: user))), ("sub", .string(user.localId)),
             ("sign_in_method", .string(signIn.method)),
@@ -36,14 +36,14 @@ extension FirebaseCall {
     /// `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, aboutMessage claims: JSONObject
-    ) throws(FirebaseError) -> String {
+    ) throws -> String {
         try signed(event, for: uri, claims)
     }
 
     private func signed(
         _ event: BlockingFunctions.Event, for uri: String, _ own: JSONObject
-    ) throws(FirebaseError) -> String {
-        let (now, eventID) = update { tables in (tables.now, Base64URL.encode(tables.random.bytes(16))) }
+    ) throws -> String {
+        let (now, eventID) = try update { tables in (tables.now, Base64URL.encode(tables.random.bytes(16))) }
         var claims = JSONObject([
             ("iss", .string(project.issuer)), ("aud", .string(uri)), ("iat", .numericDate(now)),
             ("exp", .numericDate(now + FirebaseCall.lifetime)), ("event_id", .string(eventID)),

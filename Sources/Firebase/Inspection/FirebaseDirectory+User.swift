@@ -97,8 +97,8 @@ extension FirebaseDirectory {
         if case .phone(let number) = factor.kind { item.facts.append(InspectedFact("Number", .code(number))) }
         let key = user.key
         item.actions = [
-            InspectedAction("factor \(factor.id)", "Remove", isDestructive: true) { () throws(InspectedRefusal) in
-                let isDone = exchange.world.update { tables in
+            InspectedAction("factor \(factor.id)", "Remove", isDestructive: true) { () throws in
+                let isDone = try exchange.world.update { tables in
                     tables.change(User.self, key) { user in
                         user.factors.removeAll { $0.id == factor.id }
                         user.hasWithdrawnFactors = true
@@ -115,7 +115,7 @@ extension FirebaseDirectory {
         var item = InspectedItem(passkey.name.isEmpty ? passkey.id : passkey.name, kind: "passkey")
         item.facts = [InspectedFact("ID", .code(passkey.id)), InspectedFact("Signatures", String(passkey.signCount))]
         item.actions = [
-            InspectedAction("passkey \(passkey.id)", "Remove", isDestructive: true) { () throws(InspectedRefusal) in
+            InspectedAction("passkey \(passkey.id)", "Remove", isDestructive: true) { () throws in
                 try await change(user.localId, JSONObject([("deletePasskey", [.string(passkey.id)])]))
                 return "The passkey is removed."
             }
@@ -138,7 +138,7 @@ extension FirebaseDirectory {
     // MARK: - Actions
 
     private func unlink(_ provider: String, _ label: String, _ user: User) -> InspectedAction {
-        InspectedAction("unlink \(provider)", label, isDestructive: true) { () throws(InspectedRefusal) in
+        InspectedAction("unlink \(provider)", label, isDestructive: true) { () throws in
             try await change(user.localId, JSONObject([("deleteProvider", [.string(provider)])]))
             return "The user can't sign in with \(provider) any more."
         }
@@ -152,8 +152,8 @@ extension FirebaseDirectory {
         }
         if hasSessions {
             let signOut = InspectedAction("signOut", "Revoke all sessions", isDestructive: true) {
-                () throws(InspectedRefusal) in
-                _ = try await run(on: user.localId) { (call) throws(FirebaseError) in try self.provider.signOut(call) }
+                () throws in
+                _ = try await run(on: user.localId) { (call) throws in try self.provider.signOut(call) }
                 return "All sessions are revoked: their refresh tokens are refused."
             }
             actions.append(signOut)
@@ -163,16 +163,16 @@ extension FirebaseDirectory {
 
     private func setDisabled(_ disabled: Bool, _ user: User) -> InspectedAction {
         InspectedAction("disabled \(disabled)", disabled ? "Disable" : "Enable", isDestructive: disabled) {
-            () throws(InspectedRefusal) in
+            () throws in
             try await change(user.localId, JSONObject([("disabled", .bool(disabled))]))
             return disabled ? "The user is disabled: sign-ins are refused." : "The user may sign in again."
         }
     }
 
     private func mail(_ kind: String, _ label: String, _ user: User) -> InspectedAction {
-        InspectedAction("mail \(kind)", label) { () throws(InspectedRefusal) in
+        InspectedAction("mail \(kind)", label) { () throws in
             let message = JSONObject([("requestType", .string(kind)), ("email", .string(user.email ?? ""))])
-            _ = try await run(message) { (call) async throws(FirebaseError) in
+            _ = try await run(message) { (call) async throws in
                 try await self.provider.sendOobCode(call)
             }
             return "The message is in the inbox."

@@ -55,31 +55,31 @@ struct FirebaseDirectory: UserDirectory {
 
     // MARK: - Changes
 
-    func add(_ user: JSONObject) async throws(InspectedRefusal) -> String {
-        let answer = try await run(user) { (call) throws(FirebaseError) in try provider.createAsAdmin(call) }
+    func add(_ user: JSONObject) async throws -> String {
+        let answer = try await run(user) { (call) throws in try provider.createAsAdmin(call) }
         return answer["localId"]?.string ?? ""
     }
 
-    func change(_ id: String, _ patch: JSONObject) async throws(InspectedRefusal) {
-        _ = try await run(patch, on: id) { (call) throws(FirebaseError) in try provider.updateAsAdmin(call) }
+    func change(_ id: String, _ patch: JSONObject) async throws {
+        _ = try await run(patch, on: id) { (call) throws in try provider.updateAsAdmin(call) }
     }
 
-    func delete(_ id: String) async throws(InspectedRefusal) {
-        _ = try await run(on: id) { (call) throws(FirebaseError) in try provider.deleteAsAdmin(call) }
+    func delete(_ id: String) async throws {
+        _ = try await run(on: id) { (call) throws in try provider.deleteAsAdmin(call) }
     }
 
     /// Runs a method of the service for an administrator. Of a tenant whose sign-in is switched off, too.
     func run(
         _ fields: JSONObject = JSONObject(), on id: String? = nil,
-        _ method: (FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer
-    ) async throws(InspectedRefusal) -> JSONObject {
-        do throws(FirebaseError) {
+        _ method: (FirebaseCall) async throws -> FirebaseAnswer
+    ) async throws -> JSONObject {
+        do {
             var body = FirebaseUserFields.message(fields)
             if let id { body["localId"] = .string(id) }
             let call = try provider.scoped(
                 exchange, project, tenant: pool.tenant, isAdmin: true, takesDisabled: true, body)
             return try await method(call).body
-        } catch {
+        } catch let error as FirebaseError {
             throw FirebaseUserFields.refusal(error)
         }
     }
@@ -89,7 +89,7 @@ extension FirebaseProvider {
     /// The projects of the seed in its order, then those that requests have made.
     package func userDirectories(
         after cursor: String?, limit: Int, in exchange: Exchange
-    ) -> UserDirectoryPage {
+    ) throws -> UserDirectoryPage {
         let world = exchange.world
         let seeded = world.seed[FirebaseSection.self].projects.map(\.id)
         let unseededDefault = projects.defaultProject.flatMap { $0.isSeeded ? nil : $0.id }
@@ -97,7 +97,7 @@ extension FirebaseProvider {
         var page = UserDirectoryPage()
         var place = cursor.map { Int($0) ?? first.count } ?? 0
         while place >= 0, place < first.count, page.directories.count < limit {
-            if let directory = userDirectory("firebase:\(first[place])", in: exchange) {
+            if let directory = try userDirectory("firebase:\(first[place])", in: exchange) {
                 page.directories.append(directory.summary)
             }
             place += 1
@@ -123,17 +123,17 @@ extension FirebaseProvider {
         return page
     }
 
-    package func userDirectory(_ id: String, in exchange: Exchange) -> (any UserDirectory)? {
+    package func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)? {
         let parts = id.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard (2...3).contains(parts.count), parts[0] == name else { return nil }
         let pool = UserPool(project: parts[1], tenant: parts.count == 3 ? parts[2] : nil)
         guard let project = projects.existing(parts[1], in: exchange.world) else { return nil }
-        if project.hasContents { exchange.world.populate(project) }
+        if project.hasContents { try exchange.world.populate(project) }
         guard pool.tenant == nil || exchange.world.read({ $0.find(Tenant.self, pool) != nil }) else { return nil }
         return FirebaseDirectory(provider: self, exchange: exchange, project: project, pool: pool)
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? {
-        exchange.world.update { $0.pop(Session.self, text) }.map { ("refresh token", $0.user.pool.project) }
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.pop(Session.self, text) }.map { ("refresh token", $0.user.pool.project) }
     }
 }

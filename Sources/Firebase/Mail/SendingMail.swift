@@ -7,10 +7,10 @@ import Time
 extension FirebaseCall {
     /// Sends the mail that carries a code. The diagnosis says that the relay of a provider refused it: Firebase doesn't hear of
     /// that, so the answer doesn't tell.
-    func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async -> Diagnosis? {
+    func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async throws -> Diagnosis? {
         let template = template(code.kind)
         let sender = Mailbox("\(template.senderLocalPart)@\(project.host)", name: template.senderDisplayName)
-        let (relay, diagnosis) = await relay(code, from: sender)
+        let (relay, diagnosis) = try await relay(code, from: sender)
         let user = read { tables in
             code.localId.map { tables.user($0, in: pool) } ?? tables.user(email: code.email, in: pool)
         }
@@ -19,7 +19,7 @@ extension FirebaseCall {
             "EMAIL": code.email, "NEW_EMAIL": code.newEmail ?? "", "SECOND_FACTOR": factor?.description ?? "",
         ])
         let subject = placeholders.fill(template.subject)
-        exchange.world.deliver(
+        try exchange.world.deliver(
             SentMessage(
                 .mail, from: sender, to: Mailbox(code.recipient),
                 replyTo: template.replyTo.contains("@") ? Mailbox(template.replyTo) : nil, subject: subject,
@@ -31,10 +31,12 @@ extension FirebaseCall {
     /// Hands a mail to the provider that relays messages to its recipient, if any does.
     private func relay(
         _ code: OutOfBandCode, from sender: Mailbox
-    ) async -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
+    ) async throws -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
         for source in IdentitySources.all {
-            guard let relayed = await source.relay(from: sender.address, to: code.recipient, in: self) else { continue }
-            update { _ = $0.change(OutOfBandCode.self, code.code) { $0.delivery = relayed.outcome } }
+            guard let relayed = try await source.relay(from: sender.address, to: code.recipient, in: self) else {
+                continue
+            }
+            try update { _ = $0.change(OutOfBandCode.self, code.code) { $0.delivery = relayed.outcome } }
             let from = relayed.sender.map { Mailbox($0, name: sender.name) }
             let relay = SentMessage.Relay(
                 title: "\(source.title)'s relay", address: code.recipient, forwardedTo: relayed.forwardedTo,
@@ -53,9 +55,9 @@ extension FirebaseCall {
 
     /// Sends the text message that carries a code. Who it is from isn't documented.
     /// <https://support.google.com/firebase/answer/7000714>
-    func text(_ code: String, to phoneNumber: String) {
+    func text(_ code: String, to phoneNumber: String) throws {
         let placeholders = Placeholders(values: ["LOGIN_CODE": code, "APP_NAME": project.appName])
-        exchange.world.deliver(
+        try exchange.world.deliver(
             SentMessage(
                 .text, from: Mailbox(project.appName), to: Mailbox(phoneNumber),
                 text: placeholders.fill(FirebaseCall.textTemplate), codes: [code],

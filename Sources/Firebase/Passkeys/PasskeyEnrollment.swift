@@ -14,7 +14,7 @@ extension FirebaseProvider {
     /// Milliseconds for which the client waits for the person; the official emulator's.
     static let passkeyTimeout: JSONValue = 60_000
 
-    func startPasskeyEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func startPasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let party = try call.relyingParty()
         let user = try call.signedIn(call.text("idToken")).user
         let known = user.passkeys.filter { $0.publicKey != nil }.compactMap { Base64URL.decode($0.id) }
@@ -25,7 +25,7 @@ extension FirebaseProvider {
                 "id": .string(Base64.encode(Passkey.userHandle(of: user.localId))), "name": .string(name),
                 "displayName": .string(user.displayName ?? name),
             ],
-            "challenge": .string(call.makeChallenge(for: user.localId)),
+            "challenge": .string(try call.makeChallenge(for: user.localId)),
             "pubKeyCredParams": [
                 ["type": "public-key", "alg": -7], ["type": "public-key", "alg": -257],
             ],
@@ -40,7 +40,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("credentialCreationOptions", options)]))
     }
 
-    func finalizePasskeyEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func finalizePasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let party = try call.relyingParty()
         guard let idToken = try call.text("idToken") else {
             throw FirebaseError("MISSING_ID_TOKEN", because: "idToken is missing")
@@ -51,10 +51,12 @@ extension FirebaseProvider {
         let signedIn = try call.signedIn(idToken)
         let displayName = try call.text("displayName")
         let name = try call.text("name") ?? displayName ?? "Unnamed Passkey"
-        guard name.unicodeScalars.count <= 256 else { throw .invalidArgument("name has more than 256 characters") }
+        guard name.unicodeScalars.count <= 256 else {
+            throw FirebaseError.invalidArgument("name has more than 256 characters")
+        }
         let response = try PasskeyResponse(fields)
         let passkey = try passkey(response, name, of: signedIn.user, at: party, call)
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
+        let user = try call.update { tables -> User in
             var user = try signedIn.user(in: tables)
             guard tables.user(passkey: passkey.id, in: call.pool) == nil else { throw call.passkeyExists() }
             guard user.passkeys.count < Passkey.limit else {
@@ -73,7 +75,7 @@ extension FirebaseProvider {
     /// The passkey that an authenticator has made.
     private func passkey(
         _ response: PasskeyResponse, _ name: String, of user: User, at party: RelyingParty, _ call: FirebaseCall
-    ) throws(FirebaseError) -> Passkey {
+    ) throws -> Passkey {
         if response.isFake, call.project.takesFakes {
             return Passkey(id: response.id, name: name, publicKey: nil, signCount: 0)
         }
@@ -84,11 +86,11 @@ extension FirebaseProvider {
         do {
             made = try Registration(client, attestationObject: attestationObject, challenge: challenge, at: party)
         } catch {
-            throw .invalidAuthenticator(error.description)
+            throw FirebaseError.invalidAuthenticator(error.description)
         }
         let id = Base64URL.encode(made.credentialID)
         guard id == response.id else {
-            throw .invalidAuthenticator("id isn't the ID of the credential in attestationObject")
+            throw FirebaseError.invalidAuthenticator("id isn't the ID of the credential in attestationObject")
         }
         return Passkey(
             id: id, name: name, publicKey: Base64URL.encode(made.publicKey), signCount: made.signCount)

@@ -69,8 +69,8 @@ extension FirebaseCall {
     }
 
     /// A challenge, as the answer has it: in base64 with padding, because Apple's SDK reads no other.
-    func makeChallenge(for localId: String? = nil) -> String {
-        update { tables in
+    func makeChallenge(for localId: String? = nil) throws -> String {
+        try update { tables in
             let bytes = tables.random.bytes(32)
             tables.put(
                 PasskeyChallenge(
@@ -83,15 +83,15 @@ extension FirebaseCall {
     /// Uses up the challenge that an authenticator has signed.
     ///
     /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
-    func takeChallenge(_ client: ClientData, for localId: String? = nil) throws(FirebaseError) -> String {
-        let found = update { tables -> (PasskeyChallenge, isLate: Bool)? in
+    func takeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {
+        let found = try update { tables -> (PasskeyChallenge, isLate: Bool)? in
             guard let challenge = tables.pop(PasskeyChallenge.self, client.challenge, where: { $0.pool == pool }) else {
                 return nil
             }
             return (challenge, challenge.expires <= tables.now)
         }
         guard let (challenge, isLate) = found, challenge.localId == localId else {
-            throw .invalidAuthenticator(
+            throw FirebaseError.invalidAuthenticator(
                 "the challenge wasn't given out for this, or was used already: each may be signed once")
         }
         guard !isLate else {

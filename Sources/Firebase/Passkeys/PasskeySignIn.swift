@@ -10,16 +10,16 @@ import WebAuthn
 // that has verified the person is two factors. What production does isn't documented.
 
 extension FirebaseProvider {
-    func startPasskeySignIn(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func startPasskeySignIn(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let party = try call.relyingParty()
         let options: JSONValue = [
-            "challenge": .string(call.makeChallenge()), "timeout": FirebaseProvider.passkeyTimeout,
+            "challenge": .string(try call.makeChallenge()), "timeout": FirebaseProvider.passkeyTimeout,
             "rpId": .string(party.id), "userVerification": "required",
         ]
         return FirebaseAnswer(body: JSONObject([("credentialRequestOptions", options)]))
     }
 
-    func finalizePasskeySignIn(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func finalizePasskeySignIn(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         let party = try call.relyingParty()
         guard let fields = try call.nested("authenticatorAuthenticationResponse") else {
             throw call.missingAuthenticatorResponse("authenticatorAuthenticationResponse")
@@ -28,15 +28,15 @@ extension FirebaseProvider {
         guard let owner = call.read({ $0.user(passkey: response.id, in: call.pool) }),
             let passkey = owner.passkeys.first(where: { $0.id == response.id })
         else { throw call.unknownPasskey(response.id) }
-        guard !owner.disabled else { throw .userIsDisabled(owner) }
+        guard !owner.disabled else { throw FirebaseError.userIsDisabled(owner) }
         let assertion = try assertion(response, passkey, of: owner, at: party, call)
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
+        let user = try call.update { tables -> User in
             guard var user = tables.find(User.self, owner.key),
                 let place = user.passkeys.firstIndex(where: { $0.id == passkey.id })
             else { throw call.unknownPasskey(response.id) }
             guard let assertion else { return user }
             guard assertion.follows(user.passkeys[place].signCount) else {
-                throw .invalidAuthenticator(
+                throw FirebaseError.invalidAuthenticator(
                     "the signature count is \(assertion.signCount), and was \(user.passkeys[place].signCount) before: the "
                         + "passkey was copied")
             }
@@ -53,7 +53,7 @@ extension FirebaseProvider {
     /// The proof that the authenticator gave; `nil` for a fake passkey.
     private func assertion(
         _ response: PasskeyResponse, _ passkey: Passkey, of user: User, at party: RelyingParty, _ call: FirebaseCall
-    ) throws(FirebaseError) -> Assertion? {
+    ) throws -> Assertion? {
         guard let publicKey = passkey.publicKey.flatMap({ Base64URL.decode($0) }) else { return nil }
         let client = try response.clientData()
         let authenticatorData = try response.bytes("authenticatorData")
@@ -61,14 +61,14 @@ extension FirebaseProvider {
         let userHandle = try response.userHandle()
         let challenge = try call.takeChallenge(client)
         guard userHandle == nil || userHandle == Passkey.userHandle(of: user.localId) else {
-            throw .invalidAuthenticator("userHandle is another user's than the passkey")
+            throw FirebaseError.invalidAuthenticator("userHandle is another user's than the passkey")
         }
         do {
             return try Assertion(
                 client, authenticatorData: authenticatorData, signature: signature, challenge: challenge,
                 publicKey: publicKey, at: party)
         } catch {
-            throw .invalidAuthenticator(error.description)
+            throw FirebaseError.invalidAuthenticator(error.description)
         }
     }
 }

@@ -18,7 +18,7 @@ extension FirebaseProvider {
     /// How long the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); when it ends isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
-    func startEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.fields.checkOneOf("enrollment_info", ["phoneEnrollmentInfo", "totpEnrollmentInfo"])
         let signedIn = try enrolling(call)
         if let phone = try call.nested("phoneEnrollmentInfo") {
@@ -35,7 +35,7 @@ extension FirebaseProvider {
         }
         try requireFactor("totp", call)
         try checkCount(.totp([]), of: signedIn.user)
-        let pending = call.update { tables in
+        let pending = try call.update { tables in
             let secret = tables.random.bytes(20)
             let pending = PendingSecret(
                 token: Base64URL.encode(tables.random.bytes(48)), pool: call.pool, secret: secret,
@@ -57,7 +57,7 @@ extension FirebaseProvider {
             ]))
     }
 
-    func finalizeEnrollment(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func finalizeEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.fields.checkOneOf("verification_info", ["phoneVerificationInfo", "totpVerificationInfo"])
         let signedIn = try enrolling(call)
         let displayName = try call.text("displayName")
@@ -73,7 +73,7 @@ extension FirebaseProvider {
         } else {
             throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        let (user, factor) = try call.update { (tables) throws(FirebaseError) -> (User, SecondFactor) in
+        let (user, factor) = try call.update { tables -> (User, SecondFactor) in
             var user = try signedIn.user(in: tables)
             if case .phone(let number) = enrolled.kind { try checkFree(number, user) }
             if let session = enrolled.session {
@@ -93,7 +93,7 @@ extension FirebaseProvider {
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
         var body = answer(tokens)
         if case .totp = factor.kind { body["totpAuthInfo"] = [:] }
-        return FirebaseAnswer(body: body, diagnosis: await tell(call, of: factor, user))
+        return FirebaseAnswer(body: body, diagnosis: try await tell(call, of: factor, user))
     }
 
     /// What a factor is to be, and what was shown for it.
@@ -104,10 +104,10 @@ extension FirebaseProvider {
         var step: Int64?
     }
 
-    func withdrawEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func withdrawEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
         let id = try call.text("mfaEnrollmentId") ?? ""
-        let user = try call.update { (tables) throws(FirebaseError) -> User in
+        let user = try call.update { tables -> User in
             var user = try signedIn.user(in: tables)
             guard user.factors.contains(where: { $0.id == id }) else {
                 throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")

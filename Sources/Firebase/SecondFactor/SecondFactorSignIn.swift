@@ -57,7 +57,7 @@ extension FirebaseProvider {
             because: "mfaPendingCredential is older than ten minutes: sign in with the first factor again")
     }
 
-    func startSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func startSecondFactor(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try requireAnyFactor(call)
         let (pending, user) = try pending(call)
         guard let id = try call.text("mfaEnrollmentId") else {
@@ -65,7 +65,7 @@ extension FirebaseProvider {
         }
         // Recorded as `sms#sign-in-start-without-info`. The official emulator doesn't need it.
         guard call.isInEmulatorMode || call.has("phoneSignInInfo") else {
-            throw .invalidArgument("phoneSignInInfo is missing: an authenticator app needs no start")
+            throw FirebaseError.invalidArgument("phoneSignInInfo is missing: an authenticator app needs no start")
         }
         try checkAge(pending, call)
         guard let factor = user.factors.first(where: { $0.id == id }) else {
@@ -83,7 +83,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject([("phoneResponseInfo", ["sessionInfo": .string(session)])]))
     }
 
-    func finalizeSecondFactor(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func finalizeSecondFactor(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.fields.checkOneOf("verification_info", ["phoneVerificationInfo", "totpVerificationInfo"])
         try requireAnyFactor(call)
         let (pending, user) = try pending(call)
@@ -109,7 +109,7 @@ extension FirebaseProvider {
         // Production signs in a user who was disabled, or got another password, after the first factor:
         // https://github.com/t-k/fireemu, conformance/auth-mfa-production.json, `interactions#finalize-x-disabled` and
         // `#finalize-x-after-password-change`. The official emulator looks again.
-        if call.isInEmulatorMode, agreed.user.disabled { throw .userIsDisabled(agreed.user) }
+        if call.isInEmulatorMode, agreed.user.disabled { throw FirebaseError.userIsDisabled(agreed.user) }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(
             agreed.user, provider: pending.provider, secondFactor: use, customClaims: agreed.claims,
@@ -120,7 +120,7 @@ extension FirebaseProvider {
 
     private func authenticator(
         _ pending: PendingSecondFactor, _ user: User, _ call: FirebaseCall, _ totp: MessageFields
-    ) throws(FirebaseError) -> SecondFactor {
+    ) throws -> SecondFactor {
         // Recorded as `totp/sign-in#finalize-missing-code`, `#finalize-without-enrollment-id` and `#finalize-unknown-enrollment`.
         guard let code = try totp.text("verificationCode") else {
             throw call.missing("INVALID_CODE", because: "totpVerificationInfo.verificationCode is missing")
@@ -139,7 +139,7 @@ extension FirebaseProvider {
         }
         try requireFactor("totp", call)
         let step = try call.step(ofCode: code, secret)
-        try call.update { (tables) throws(FirebaseError) in
+        try call.update { tables in
             guard var user = tables.find(User.self, user.key),
                 let place = user.factors.firstIndex(where: { $0.id == id })
             else {

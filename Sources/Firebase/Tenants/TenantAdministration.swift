@@ -12,13 +12,13 @@ import Time
 
 extension FirebaseProvider {
     /// The tenant that the address names.
-    private func tenant(_ call: FirebaseCall) throws(FirebaseError) -> Tenant {
+    private func tenant(_ call: FirebaseCall) throws -> Tenant {
         try requireTenants(call)
-        do throws(FirebaseError) {
+        do {
             return try tenant(call.exchange.parameters["tenant"] ?? "", of: call.project, in: call.exchange)
-        } catch {
+        } catch let error as FirebaseError {
             guard ["INVALID_TENANT_ID", "TENANT_DELETED"].contains(error.code) else { throw error }
-            throw .tenantNotFound(error.diagnosis)
+            throw FirebaseError.tenantNotFound(error.diagnosis)
         }
     }
 
@@ -33,20 +33,21 @@ extension FirebaseProvider {
         FirebaseAnswer(body: tenant.document(in: call))
     }
 
-    func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func createTenant(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try requireTenants(call)
-        var tenant = Tenant(project: call.project.id, id: newTenantID(call, named: try call.text("displayName") ?? ""))
+        var tenant = Tenant(
+            project: call.project.id, id: try newTenantID(call, named: try call.text("displayName") ?? ""))
         try tenant.change(call, UpdateMask(""), now: call.exchange.world.now)
         try call.exchange.admit(call.project, tenant: tenant.id)
         let made = tenant
-        call.update { $0.put(made) }
+        try call.update { $0.put(made) }
         return answer(made, call)
     }
 
     /// As in production, the name and five characters behind it.
-    private func newTenantID(_ call: FirebaseCall, named name: String) -> String {
+    private func newTenantID(_ call: FirebaseCall, named name: String) throws -> String {
         let stem = name.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
-        return call.update { tables in
+        return try call.update { tables in
             while true {
                 let suffix = tables.random.text(5, from: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
                 let id = "\(stem.isEmpty ? "tenant" : stem)-\(suffix)"
@@ -55,17 +56,17 @@ extension FirebaseProvider {
         }
     }
 
-    func getTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func getTenant(_ call: FirebaseCall) throws -> FirebaseAnswer {
         var answer = answer(try tenant(call), call)
         if !call.isInEmulatorMode { answer.body["hashConfig"] = call.project.hashConfig }
         return answer
     }
 
-    func patchTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func patchTenant(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let known = try tenant(call)
-        let changed = try call.update { (tables) throws(FirebaseError) -> Tenant in
+        let changed = try call.update { tables -> Tenant in
             guard var tenant = tables.find(Tenant.self, known.key) else {
-                throw .tenantNotFound(Diagnosis("the tenant was deleted meanwhile"))
+                throw FirebaseError.tenantNotFound(Diagnosis("the tenant was deleted meanwhile"))
             }
             try tenant.change(call, UpdateMask(call.exchange), now: tables.now)
             tables.put(tenant)
@@ -74,10 +75,10 @@ extension FirebaseProvider {
         return answer(changed, call)
     }
 
-    func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+    func deleteTenant(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try tenant(call).key
-        guard call.exchange.world.remove(key) else {
-            throw .tenantNotFound(Diagnosis("another request deleted the tenant meanwhile"))
+        guard try call.exchange.world.remove(key) else {
+            throw FirebaseError.tenantNotFound(Diagnosis("another request deleted the tenant meanwhile"))
         }
         return FirebaseAnswer(body: JSONObject())
     }

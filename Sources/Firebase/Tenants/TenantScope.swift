@@ -71,8 +71,8 @@ extension FirebaseProvider {
     func scoped(
         _ exchange: Exchange, _ project: Project, tenant id: String?, isAdmin: Bool = false,
         takesDisabled: Bool = false, _ body: JSONObject = JSONObject(), idToken: DecodedIDToken? = nil
-    ) throws(FirebaseError) -> FirebaseCall {
-        if project.hasContents { exchange.world.populate(project) }
+    ) throws -> FirebaseCall {
+        if project.hasContents { try exchange.world.populate(project) }
         let settings = exchange.world.read { $0.find(ProjectSettings.self, project.id) }
         let project = settings?.apply(to: project) ?? project
         guard let id, !id.isEmpty else {
@@ -93,7 +93,7 @@ extension FirebaseProvider {
 
     /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
     ///   `tenant/deletion#lookup-after-delete`).
-    func tenant(_ id: String, of project: Project, in exchange: Exchange) throws(FirebaseError) -> Tenant {
+    func tenant(_ id: String, of project: Project, in exchange: Exchange) throws -> Tenant {
         let pool = UserPool(project: project.id, tenant: id)
         let (known, isDeleted) = exchange.world.read { tables in
             (tables.find(Tenant.self, pool), tables.find(DeletedTenant.self, pool) != nil)
@@ -107,9 +107,9 @@ extension FirebaseProvider {
                 "INVALID_TENANT_ID",
                 because: "the project has no tenant \(Diagnosis.quote(id)): seed it, or create it")
         }
-        exchange.takeTenant(id, of: project)
+        try exchange.takeTenant(id, of: project)
         try exchange.admit(project, tenant: id)
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             if let tenant = tables.find(Tenant.self, pool) { return tenant }
             let tenant = Tenant(unconfigured: id, of: project.id)
             tables.put(tenant)

@@ -50,14 +50,14 @@ extension WebFlow {
 }
 
 extension FirebaseProvider {
-    func toPage(_ exchange: Exchange, _ flow: WebFlow, _ redirectURL: String?, _ outcome: Outcome) -> Response {
+    func toPage(_ exchange: Exchange, _ flow: WebFlow, _ redirectURL: String?, _ outcome: Outcome) throws -> Response {
         let event = flow.event(outcome).text
         let own = WebAddress(exchange.address.base(of: "\(flow.pool.project).firebaseapp.com"))
         let page = redirectURL.flatMap { WebAddress($0) }
         var isElsewhere = false
         if flow.isRedirect, let own, let page { isElsewhere = !own.isSameSite(as: page) }
         let isEmulated = exchange.address.form != .real
-        let name = isElsewhere && isEmulated ? keep(event, of: flow, exchange) : nil
+        let name = try isElsewhere && isEmulated ? keep(event, of: flow, exchange) : nil
         var response = Page.response(
             title: "Signing in…", look: .firebase,
             [.tag("h1", [], "Back to the app")]
@@ -109,9 +109,9 @@ extension FirebaseProvider {
     }
 
     /// Keeps an event for the frame that names it.
-    private func keep(_ event: String, of flow: WebFlow, _ exchange: Exchange) -> String {
+    private func keep(_ event: String, of flow: WebFlow, _ exchange: Exchange) throws -> String {
         let key = FirebaseProvider.storageKey(exchange, apiKey: flow.apiKey, app: flow.appName)
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             let token = Hex.encode(tables.random.bytes(16))
             tables.put(
                 KeptAnswer(
@@ -122,9 +122,9 @@ extension FirebaseProvider {
     }
 
     /// The event that is kept under the name in the frame's address, once.
-    func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) -> String? {
+    func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             let now = tables.now
             // It may be of a tenant, of which the frame knows nothing.
             return tables.pop(KeptAnswer.self, token) { kept in

@@ -15,23 +15,23 @@ import OAuth
 // a user of the project, and goes with the project's users.
 
 extension FirebaseProvider {
-    func fakeSignIn(_ exchange: Exchange, _ flow: WebFlow, _ project: Project) -> Response {
-        let decision = exchange.decision(
+    func fakeSignIn(_ exchange: Exchange, _ flow: WebFlow, _ project: Project) throws -> Response {
+        let decision = try exchange.decision(
             provider: FirebaseProvider.name(ofProvider: flow.providerId) ?? name, client: project.id, interaction: nil)
         switch decision {
         case .ask: return choosePerson(exchange, flow, project)
         case .approve(let account, _):
-            return signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
+            return try signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
         case .nobody:
             return FirebaseProvider.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
-        case .cancel: return failed(exchange, flow, "access_denied", nil)
-        case .error(let error, _): return failed(exchange, flow, error, nil)
+        case .cancel: return try failed(exchange, flow, "access_denied", nil)
+        case .error(let error, _): return try failed(exchange, flow, error, nil)
         }
     }
 
     /// What the page's form says.
-    func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) -> Response {
+    func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) throws -> Response {
         guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
             return FirebaseProvider.noSuchSignIn()
         }
@@ -40,7 +40,7 @@ extension FirebaseProvider {
             guard let account = exchange.world.read({ $0.account(id) }) else {
                 return choosePerson(exchange, flow, project)
             }
-            return signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
+            return try signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
         }
         if let rawId = form["identity"] {
             let identity = User.Identity(pool: flow.pool, providerId: flow.providerId, rawId: rawId)
@@ -48,27 +48,27 @@ extension FirebaseProvider {
             else {
                 return choosePerson(exchange, flow, project)
             }
-            return signedIn(exchange, flow, project, FakePerson(link))
+            return try signedIn(exchange, flow, project, FakePerson(link))
         }
-        guard form["action"] == "make" else { return failed(exchange, flow, "access_denied", nil) }
+        guard form["action"] == "make" else { return try failed(exchange, flow, "access_denied", nil) }
         let person = FakePerson(
-            form, rawId: exchange.world.update { $0.random.text(20, from: Array("123456789".utf8)) })
+            form, rawId: try exchange.world.update { $0.random.text(20, from: Array("123456789".utf8)) })
         if let problem = person.problem {
             return choosePerson(exchange, flow, project, person: person, problem: problem)
         }
-        return signedIn(exchange, flow, project, person)
+        return try signedIn(exchange, flow, project, person)
     }
 
     private func signedIn(
         _ exchange: Exchange, _ flow: WebFlow, _ project: Project, _ person: FakePerson
-    ) -> Response {
+    ) throws -> Response {
         var fields = [("state", flow.token), ("id_token", JSONValue.object(person.claims).text)]
         if flow.providerId.hasPrefix("saml.") {
             let response: JSONValue = ["assertion": ["subject": ["nameId": .string(person.email)]]]
             fields.append(("SAMLResponse", response.text))
         }
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
-        return finish(exchange, flow, .success("\(project.handler)?\(query)"))
+        return try finish(exchange, flow, .success("\(project.handler)?\(query)"))
     }
 
     /// What orders call one of the providers that Firebase knows: `google` for `google.com`.

@@ -15,9 +15,9 @@ import Time
 extension FirebaseProvider {
     func handlerOperations(at hosts: [String], below prefix: String) -> [Operation] {
         [
-            Operation("GET", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.queryForm) },
-            Operation("POST", hosts, "\(prefix)/handler", .page) { await handler($0, $0.request.bodyForm) },
-            Operation("GET", hosts, "\(prefix)/iframe", .page) { frame($0) },
+            Operation("GET", hosts, "\(prefix)/handler", .page) { try await handler($0, $0.request.queryForm) },
+            Operation("POST", hosts, "\(prefix)/handler", .page) { try await handler($0, $0.request.bodyForm) },
+            Operation("GET", hosts, "\(prefix)/iframe", .page) { try frame($0) },
         ]
     }
 
@@ -31,17 +31,17 @@ extension FirebaseProvider {
     }
 
     /// Begins a sign-in, or takes a provider's answer.
-    private func handler(_ exchange: Exchange, _ form: Form) async -> Response {
-        if let request = form.carriedRequest { return personAnswered(exchange, form, to: request) }
+    private func handler(_ exchange: Exchange, _ form: Form) async throws -> Response {
+        if let request = form.carriedRequest { return try personAnswered(exchange, form, to: request) }
         let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
-        if form["state"] != nil, isAnswer { return answered(exchange, form) }
+        if form["state"] != nil, isAnswer { return try answered(exchange, form) }
         if exchange.request.method == "GET", form.fields.isEmpty { return FirebaseProvider.fragmentPage }
         guard let apiKey = form["apiKey"], let providerId = form["providerId"], !providerId.isEmpty else {
             return FirebaseProvider.problem(
                 400, "Something is missing", Diagnosis("apiKey and providerId must be in the query"))
         }
         let project: Project
-        do { project = try self.project(apiKey: apiKey, in: exchange) } catch {
+        do { project = try self.project(apiKey: apiKey, in: exchange) } catch let error as FirebaseError {
             return FirebaseProvider.problem(400, "Unknown API key", error.diagnosis)
         }
         let custom: [(String, String)]
@@ -49,7 +49,7 @@ extension FirebaseProvider {
             return FirebaseProvider.problem(400, "customParameters can't be read", error.diagnosis)
         }
         let call: FirebaseCall
-        do { call = try scoped(exchange, project, tenant: form["tid"]) } catch {
+        do { call = try scoped(exchange, project, tenant: form["tid"]) } catch let error as FirebaseError {
             let title = error.status == 429 ? "Too many projects" : error.code
             return FirebaseProvider.problem(error.status, title, error.diagnosis)
         }
@@ -59,8 +59,8 @@ extension FirebaseProvider {
                 400, error.message, error.diagnosis, then: refusal(exchange, form, project, error.message))
         }
         let scopes = (form["scopes"] ?? "").split { $0 == "," || $0 == " " }.map(String.init)
-        let source: Result<WebAuthorization, FirebaseError> = await authorization(providerId, scopes, call)
-        let flow = exchange.world.update { tables in
+        let source: Result<WebAuthorization, FirebaseError> = try await authorization(providerId, scopes, call)
+        let flow = try exchange.world.update { tables in
             let token = "\(project.id)." + Base64URL.encode(tables.random.bytes(24))
             var flow = WebFlow(
                 form, project, in: call.pool, token: token, destination: destination, now: tables.now)
@@ -80,9 +80,9 @@ extension FirebaseProvider {
                 Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
             if project.takesFakes, configuredSource(providerId, of: call.project, flow.pool, in: exchange) == nil {
-                return fakeSignIn(exchange, flow, project)
+                return try fakeSignIn(exchange, flow, project)
             }
-            return finish(
+            return try finish(
                 exchange, flow, .failure((code: "auth/operation-not-allowed", message: error.message))
             ).diagnosed(error.diagnosis)
         }
@@ -90,11 +90,11 @@ extension FirebaseProvider {
 
     private func authorization(
         _ providerId: String, _ scopes: [String], _ call: FirebaseCall
-    ) async -> Result<WebAuthorization, FirebaseError> {
-        do throws(FirebaseError) {
+    ) async throws -> Result<WebAuthorization, FirebaseError> {
+        do {
             let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
             return .success(try await source.authorization(scopes: scopes, in: call.exchange))
-        } catch {
+        } catch let error as FirebaseError {
             return .failure(error)
         }
     }
@@ -128,7 +128,7 @@ extension FirebaseProvider {
 
     private static let longestAnswer = 32 << 10
 
-    private func answered(_ exchange: Exchange, _ form: Form) -> Response {
+    private func answered(_ exchange: Exchange, _ form: Form) throws -> Response {
         guard let (project, flow) = signInUnderWay(exchange, form["state"] ?? "") else {
             return FirebaseProvider.noSuchSignIn()
         }
@@ -143,9 +143,9 @@ extension FirebaseProvider {
                         expected: "at most \(FirebaseProvider.longestAnswer)", "let the provider send less"))
             }
             let link = "\(project.handler)?\(answer)"
-            return finish(exchange, flow, .success(link))
+            return try finish(exchange, flow, .success(link))
         }
-        return failed(exchange, flow, error, form["error_description"])
+        return try failed(exchange, flow, error, form["error_description"])
     }
 
     /// The sign-in that `state` names, and its project.
@@ -164,8 +164,8 @@ extension FirebaseProvider {
     }
 
     /// Ends a sign-in that ended with OAuth's `error` at the provider. It ends once.
-    func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) -> Response {
-        guard exchange.world.update({ $0.pop(WebFlow.self, flow.token) }) != nil else {
+    func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) throws -> Response {
+        guard try exchange.world.update({ $0.pop(WebFlow.self, flow.token) }) != nil else {
             return FirebaseProvider.noSuchSignIn()
         }
         let isCancel = ["access_denied", "user_cancelled_authorize"].contains(error)
@@ -175,7 +175,7 @@ extension FirebaseProvider {
                 code: "auth/user-cancelled",
                 message: "The user did not grant your application the permissions it requested."
             ) : (code: "auth/internal-error", message: description ?? error)
-        return finish(exchange, flow, .failure(failure)).diagnosed(
+        return try finish(exchange, flow, .failure(failure)).diagnosed(
             Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)"))
     }
 
@@ -184,10 +184,10 @@ extension FirebaseProvider {
         case failure(Failure)
     }
 
-    func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) -> Response {
+    func finish(_ exchange: Exchange, _ flow: WebFlow, _ outcome: Outcome) throws -> Response {
         switch flow.destination {
         case .app(let scheme): return toApp(exchange, flow, scheme: scheme, outcome)
-        case .page(let redirectURL): return toPage(exchange, flow, redirectURL, outcome)
+        case .page(let redirectURL): return try toPage(exchange, flow, redirectURL, outcome)
         case .client:
             return FirebaseProvider.problem(
                 400, "Nobody waits here", Diagnosis("createAuthUri names its own continueUri"))

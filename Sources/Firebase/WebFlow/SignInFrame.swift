@@ -32,13 +32,13 @@ extension FirebaseProvider {
 
     /// The frame tells a page what the handler sends only where the project has the page's domain: `data-domains`, any domain
     /// below them, and this machine, as for `redirectUrl`.
-    func frame(_ exchange: Exchange) -> Response {
+    func frame(_ exchange: Exchange) throws -> Response {
         let query = exchange.request.queryForm
         let (apiKey, app) = (query["apiKey"] ?? "", query["appName"] ?? "")
         let key = FirebaseProvider.storageKey(exchange, apiKey: apiKey, app: app)
         let project = try? project(apiKey: apiKey, in: exchange)
         let domains = JSONValue.array((project?.returnDomains ?? []).map { .string($0) })
-        let kept = project.flatMap { takeKept(exchange, storageKey: key, of: $0) }
+        let kept = try project.flatMap { try takeKept(exchange, storageKey: key, of: $0) }
         return Page.response(
             title: "Sign-in frame", look: .firebase,
             [

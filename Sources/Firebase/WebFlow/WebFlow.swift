@@ -99,7 +99,7 @@ extension FirebaseProvider {
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
     ///
     /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
-    func createAuthUri(_ call: FirebaseCall) async throws(FirebaseError) -> FirebaseAnswer {
+    func createAuthUri(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
         let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
         guard let continueURI = try call.text("continueUri") else {
@@ -114,7 +114,7 @@ extension FirebaseProvider {
             let sessionHash = Hex.encode(Digest.sha256(sessionID))
             let source = try source(providerId, of: call.project, call.pool, in: call.exchange)
             let authorization = try await source.authorization(scopes: scopes, in: call.exchange)
-            let flow = call.update { tables in
+            let flow = try call.update { tables in
                 var flow = WebFlow(
                     token: Base64URL.encode(tables.random.bytes(24)), pool: call.pool,
                     expires: tables.now + WebFlow.lifetime, providerId: providerId, redirectURI: continueURI,

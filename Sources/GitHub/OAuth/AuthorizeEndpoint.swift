@@ -11,20 +11,20 @@ import Time
 // asked again. Without `scope`, the code is for all that was granted before. Values in the redirect are form encoded.
 
 extension GitHubProvider {
-    func authorize(_ exchange: Exchange) -> Response {
+    func authorize(_ exchange: Exchange) throws -> Response {
         let request: AuthorizationRequest
         do { request = try AuthorizationRequest(exchange.request.queryForm, directory) } catch {
             return refusal(error, exchange)
         }
         // What is decided at once gets its code at once.
-        let (decision, code) = exchange.world.update { tables -> (Decision, String?) in
+        let (decision, code) = try exchange.world.update { tables -> (Decision, String?) in
             let decision = exchange.decision(
                 provider: name, client: request.app.clientID, interaction: request.app.interaction, in: &tables)
             return (decision, self.code(for: request, decision, exchange, &tables))
         }
         if let code { return approved(exchange, request, with: code) }
         switch decision {
-        case .ask: return askPerson(exchange, request)
+        case .ask: return try askPerson(exchange, request)
         case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
         case .error(OAuthError.Code.unverifiedUserEmail.rawValue, _), .nobody, .approve: return Pages.nobody(exchange)
         case .error(let name, _): return failed(exchange, request, with: name)
@@ -66,24 +66,24 @@ extension GitHubProvider {
     }
 
     /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.
-    private func askPerson(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
+    private func askPerson(_ exchange: Exchange, _ request: AuthorizationRequest) throws -> Response {
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
         let isMeant =
             request.login.map { $0.lowercased() == session.account.github.login.lowercased() } ?? true
-        let isFresh = session.isFresh && exchange.world.update { $0.useFreshness(of: session.id) }
+        let isFresh = try session.isFresh && exchange.world.update { $0.useFreshness(of: session.id) }
         guard isFresh || !request.selectsAccount && isMeant else { return Pages.redirectToSignIn(exchange, request) }
         let (grant, needsConsent) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
             guard let grant = tables.grant(session.account.id, to: request.app) else { return (nil, true) }
             let scopes = request.scopes ?? grant.scopes
             return (grant, !grant.scopes.covers(scopes) || tables.exceedsTokenRate(grant, scopes: scopes))
         }
-        return needsConsent
+        return try needsConsent
             ? Pages.consent(exchange, request, session, granted: grant?.scopes)
             : approved(exchange, request, by: session.account.id)
     }
 
     /// What the consent page's form says.
-    func decide(_ exchange: Exchange) -> Response {
+    func decide(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let original = answer.carriedRequest else {
             return Pages.problem(
@@ -98,15 +98,15 @@ extension GitHubProvider {
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         guard answer["authorize"] == "1" else { return denied(exchange, request, because: "the person cancelled") }
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
-        return approved(exchange, request, by: session.account.id, granting: GitHubScopes(kept))
+        return try approved(exchange, request, by: session.account.id, granting: GitHubScopes(kept))
     }
 
     // MARK: - Answers
 
     private func approved(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil
-    ) -> Response {
-        let code = exchange.world.update(for: account) { tables in
+    ) throws -> Response {
+        let code = try exchange.world.update(for: account) { tables in
             issueCode(for: request, by: account, granting: granting, exchange, &tables)
         }
         guard let code else { return Pages.redirectToSignIn(exchange, request) }

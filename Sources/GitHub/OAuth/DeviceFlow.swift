@@ -11,14 +11,14 @@ import Time
 // good. An app without the flow is refused with status 400 already when it asks for a code.
 
 extension GitHubProvider {
-    func deviceCode(_ exchange: Exchange) -> Response {
+    func deviceCode(_ exchange: Exchange) throws -> Response {
         let format = AnswerFormat(accept: exchange.request.header("Accept"))
         let call = TokenCall(exchange.request)
         guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID, exchange.request) }
         do throws(OAuthError) { try checkDeviceFlow(of: app) } catch { return error.answer(format, status: 400) }
         let names = (call["scope"] ?? "").split { $0 == " " || $0 == "," }
         let scopes = app.isGitHubApp ? GitHubScopes.none : GitHubScopes(call["scope"] ?? "")
-        let device = exchange.world.update { tables in
+        let device = try exchange.world.update { tables in
             let code = Hex.encode(tables.random.bytes(20))
             let device = Device(
                 key: code, userCode: tables.makeUserCode(), client: app.clientID, scopes: scopes,
@@ -44,11 +44,11 @@ extension GitHubProvider {
 
     func poll(
         _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
-    ) throws(OAuthError) -> IssuedTokens {
+    ) throws -> IssuedTokens {
         try checkDeviceFlow(of: app)
         let code = call["device_code"] ?? ""
         // A refusal is returned, not thrown, because a poll that is refused counts, too.
-        let result = exchange.world.update { tables -> Result<IssuedTokens, OAuthError> in
+        let result = try exchange.world.update { tables -> Result<IssuedTokens, OAuthError> in
             guard var device = tables.find(Device.self, code), device.client == app.clientID, !device.isRedeemed else {
                 return .failure(incorrectDeviceCode(code, tables.find(Device.self, code), app))
             }

@@ -15,12 +15,12 @@ import Time
 // up only when it is redeemed.
 
 extension GitHubProvider {
-    func token(_ exchange: Exchange) -> Response {
+    func token(_ exchange: Exchange) throws -> Response {
         let format = AnswerFormat(accept: exchange.request.header("Accept"))
         let call = TokenCall(exchange.request)
         guard let app = directory.apps[call.clientID] else { return unknownClient(call.clientID, exchange.request) }
         let grantType = call["grant_type"] ?? "authorization_code"
-        do throws(OAuthError) {
+        do {
             switch grantType {
             case "authorization_code":
                 return format.response(fields(of: try redeem(call, app, exchange)))
@@ -36,7 +36,7 @@ extension GitHubProvider {
                         expected: "authorization_code, refresh_token or \(Device.grantType)",
                         "send one of these, or none for a code"))
             }
-        } catch {
+        } catch let error as OAuthError {
             let status = grantType == Device.grantType ? settings.deviceErrorStatus : 200
             return error.answer(format, status: status)
         }
@@ -68,38 +68,25 @@ extension GitHubProvider {
 
     // MARK: - A code
 
-    private enum CodeRefusal: Error {
-        case code(Redemption.Failure)
-        case person(OAuthError)
-    }
-
     private func redeem(
         _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
-    ) throws(OAuthError) -> IssuedTokens {
+    ) throws -> IssuedTokens {
         try authenticate(call, app)
         let request = Redemption.Request(
             code: call["code"] ?? "", client: app.clientID, redirectURI: call["redirect_uri"],
             codeVerifier: call["code_verifier"], exchange: exchange.id)
         let redemption = GitHubProvider.redemption(for: app)
         do {
-            return try exchange.world.update { (tables) throws(CodeRefusal) -> IssuedTokens in
-                let redeemed: Redemption.Redeemed<GitHubGrant>
-                do throws(Redemption.Failure) {
-                    redeemed = try redemption.redeem(GitHubGrant.self, request, in: &tables)
-                } catch { throw .code(error) }
+            return try exchange.world.update { tables -> IssuedTokens in
+                let redeemed = try redemption.redeem(GitHubGrant.self, request, in: &tables)
                 let details = redeemed.code.details
-                do throws(OAuthError) {
-                    try checkAddress(of: redeemed.account, isUnverified: details.isUnverified)
-                } catch { throw .person(error) }
+                try checkAddress(of: redeemed.account, isUnverified: details.isUnverified)
                 return issue(
                     redeemed.grant, details.scopes, to: app, withRefreshToken: details.wantsRefreshToken,
                     isFromDevice: false, in: &tables)
             }
-        } catch {
-            switch error {
-            case .person(let error): throw error
-            case .code(let failure): throw refusal(failure, request, app, exchange)
-            }
+        } catch let failure as Redemption.Failure {
+            throw refusal(failure, request, app, exchange)
         }
     }
 
@@ -154,13 +141,13 @@ extension GitHubProvider {
 
     private func refresh(
         _ call: TokenCall, _ app: GitHubSection.App, _ exchange: Exchange
-    ) throws(OAuthError) -> IssuedTokens {
+    ) throws -> IssuedTokens {
         let text = call["refresh_token"] ?? ""
         let known = exchange.world.read { $0.find(Token<GitHubGrant>.self, text) }
         // A token that came by the device flow is refreshed without a secret.
         let isFromDevice = known.map { $0.kind == .refresh && $0.details.isFromDevice } ?? false
         if !isFromDevice || call.clientSecret != nil { try authenticate(call, app) }
-        let issued = exchange.world.update { tables -> IssuedTokens? in
+        let issued = try exchange.world.update { tables -> IssuedTokens? in
             guard let (token, grant, _) = tables.working(text, .refresh, GitHubGrant.self),
                 token.client == app.clientID
             else { return nil }

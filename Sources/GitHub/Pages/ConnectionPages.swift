@@ -95,13 +95,13 @@ extension GitHubProvider {
     }
 
     /// The form's answer: the person revokes the app.
-    func revokeConnection(_ exchange: Exchange) -> Response {
+    func revokeConnection(_ exchange: Exchange) throws -> Response {
         guard let app = directory.apps[exchange.parameters["client"] ?? ""] else { return noSuchApp(exchange) }
         guard let session = session(exchange) else {
             return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
         }
         guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
-        if let webhook = revoke(app, of: session.account, in: exchange)?.webhook { webhooks.send(webhook) }
+        if let webhook = try revoke(app, of: session.account, in: exchange)?.webhook { webhooks.send(webhook) }
         return Pages.page(
             "Access revoked",
             [

@@ -39,13 +39,13 @@ extension GitHubProvider {
     }
 
     /// After a code was entered: which app asks for which scopes.
-    func confirmDevice(_ exchange: Exchange) -> Response {
+    func confirmDevice(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let typed = answer["user_code"] ?? ""
         let code = GitHubProvider.normalize(typed)
-        let (device, isAllowed) = exchange.world.update { tables -> (Device?, Bool) in
+        let (device, isAllowed) = try exchange.world.update { tables -> (Device?, Bool) in
             guard let device = tables.device(showing: code) else { return (nil, true) }
             return (device, tables.countUserCode(of: device.client))
         }
@@ -75,14 +75,14 @@ extension GitHubProvider {
             ])
     }
 
-    func decideDevice(_ exchange: Exchange) -> Response {
+    func decideDevice(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let isApproved = answer["authorize"] == "1"
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
         let code = GitHubProvider.normalize(answer["user_code"] ?? "")
-        let isDecided = exchange.world.update(for: session.account.id) { tables -> Bool in
+        let isDecided = try exchange.world.update(for: session.account.id) { tables -> Bool in
             guard var device = tables.device(showing: code) else { return false }
             let scopes = device.scopes.intersection(GitHubScopes(kept))
             device.decision =

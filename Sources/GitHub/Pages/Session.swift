@@ -49,8 +49,8 @@ extension GitHubProvider {
     }
 
     /// Signs `account` in and goes to `path` on github.com.
-    func signIn(_ account: String, _ exchange: Exchange, then path: String) -> Response {
-        let id = exchange.world.update(for: account) { tables in
+    func signIn(_ account: String, _ exchange: Exchange, then path: String) throws -> Response {
+        let id = try exchange.world.update(for: account) { tables in
             let session = Session(
                 key: Hex.encode(tables.random.bytes(16)), account: account,
                 expires: tables.now + GitHubProvider.sessionLifetime,
@@ -68,9 +68,9 @@ extension GitHubProvider {
         return response
     }
 
-    func signOut(_ exchange: Exchange) -> Response {
+    func signOut(_ exchange: Exchange) throws -> Response {
         var response = Response.redirect(to: Pages.base(exchange) + "/login")
-        if let session = session(exchange) { exchange.world.update { $0.remove(Session.self, session.id) } }
+        if let session = session(exchange) { try exchange.world.update { $0.remove(Session.self, session.id) } }
         response.headers.append(
             (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))
         return response

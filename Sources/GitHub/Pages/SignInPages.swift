@@ -71,15 +71,15 @@ extension GitHubProvider {
         return notes.joined(separator: " · ")
     }
 
-    func startSession(_ exchange: Exchange) -> Response {
+    func startSession(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
-        return signIn(answer["account"] ?? "", exchange, then: answer["return_to"] ?? "/")
+        return try signIn(answer["account"] ?? "", exchange, then: answer["return_to"] ?? "/")
     }
 
-    func endSession(_ exchange: Exchange) -> Response {
-        guard let session = session(exchange) else { return signOut(exchange) }
+    func endSession(_ exchange: Exchange) throws -> Response {
+        guard let session = session(exchange) else { return try signOut(exchange) }
         guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
-        return signOut(exchange)
+        return try signOut(exchange)
     }
 
     // MARK: - Creating an account
@@ -112,7 +112,7 @@ extension GitHubProvider {
             ])
     }
 
-    func signUp(_ exchange: Exchange) -> Response {
+    func signUp(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let login = form["login"] ?? ""
         let email = form["email"] ?? ""
@@ -124,14 +124,14 @@ extension GitHubProvider {
             let words = name.split(separator: " ", maxSplits: 1).map { JSONValue.string(String($0)) }
             members["name"] = ["given": words.first ?? "", "family": words.count > 1 ? words[1] : ""]
         }
-        do throws(NewPerson.Refusal) {
+        do {
             _ = try NewPerson.make(id: login, members: members, email: email, in: exchange) { tables in
                 tables.account(gitHubLogin: login) == nil ? nil : "The user name \"\(login)\" is taken."
             }
-        } catch {
+        } catch let error as NewPerson.Refusal {
             return refuseSignUp(exchange, form, error.sentence)
         }
-        return signIn(login, exchange, then: form["return_to"] ?? "/")
+        return try signIn(login, exchange, then: form["return_to"] ?? "/")
     }
 
     private func refuseSignUp(_ exchange: Exchange, _ form: Form, _ issue: String) -> Response {

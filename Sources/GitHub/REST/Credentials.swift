@@ -28,7 +28,7 @@ extension GitHubProvider {
     /// `counts` says whether the request is one of the hour's.
     ///
     /// - Throws: "Bad credentials", which is of nobody, so that nothing is counted.
-    func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws(RESTRefusal) -> Admission {
+    func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws -> Admission {
         let credentials = try credentials(exchange, endpoint)
         // A refusal isn't thrown in there: a token that is found to be too old is removed all the same.
         return try exchange.world.update { tables in

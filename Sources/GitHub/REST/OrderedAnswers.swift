@@ -26,7 +26,9 @@ extension GitHubProvider {
         OperationTraits.Errors(GitHubProvider.restAnswers.map(\.message)) { order, exchange in
             let answers = GitHubProvider.restAnswers
             let known = answers.first { $0.message == order.name } ?? answers[0]
-            let caller = try? admit(exchange, to: endpoint, counts: known.message != GitHubProvider.badCredentials)
+            let counts = known.message != GitHubProvider.badCredentials
+            var caller: Admission?
+            do { caller = try admit(exchange, to: endpoint, counts: counts) } catch is RESTRefusal {}
             let viewer = caller?.viewer ?? .anonymous
             let message =
                 switch known.message {
@@ -51,7 +53,7 @@ extension GitHubProvider {
             default: break
             }
             let isEnterprise = exchange.address.host == GitHubProvider.host
-            return RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
+            return try RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
                 .response(
                     to: answer, rate == nil ? .anonymous : viewer, rate: rate, version: GitHubProvider.versions[0])
         }

@@ -35,11 +35,11 @@ struct RESTEndpoint: Sendable {
     let acceptedPermissions: String
     /// Whether it answers without a body.
     let isEmpty: Bool
-    let run: @Sendable (RESTCall) -> RESTAnswer
+    let run: @Sendable (RESTCall) throws -> RESTAnswer
 
     init(
         _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
-        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, run: @escaping @Sendable (RESTCall) -> RESTAnswer
+        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, run: @escaping @Sendable (RESTCall) throws -> RESTAnswer
     ) {
         self.method = method
         self.path = path

@@ -21,33 +21,33 @@ import Time
 extension GitHubProvider {
     static let versions = ["2022-11-28", "2026-03-10"]
 
-    func serve(_ endpoint: RESTEndpoint, _ exchange: Exchange, isEnterprise: Bool) -> Response {
+    func serve(_ endpoint: RESTEndpoint, _ exchange: Exchange, isEnterprise: Bool) throws -> Response {
         let context = RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
         if let refusal = refusal(of: exchange.request) { return refusal }
         // The limit itself is free to ask for.
         let isFree = endpoint.path == "/rate_limit"
         let admission: Admission
-        do throws(RESTRefusal) { admission = try admit(exchange, to: endpoint, counts: !isFree) } catch {
-            return context.response(to: error.answer, .anonymous, rate: nil, version: nil)
+        do { admission = try admit(exchange, to: endpoint, counts: !isFree) } catch let error as RESTRefusal {
+            return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
         let (viewer, rate) = (admission.viewer, admission.rate)
         let version = exchange.request.header("X-GitHub-Api-Version") ?? GitHubProvider.versions[0]
         if rate.isRefused {
-            return context.response(to: exceeded(viewer, exchange), viewer, rate: rate, version: version)
+            return try context.response(to: exceeded(viewer, exchange), viewer, rate: rate, version: version)
         }
         guard GitHubProvider.versions.contains(version) else {
-            return context.response(to: unsupportedVersion(version), viewer, rate: rate, version: nil)
+            return try context.response(to: unsupportedVersion(version), viewer, rate: rate, version: nil)
         }
         if let refusal = unsupportedType(exchange.request) ?? admission.refusal {
-            return context.response(to: refusal, viewer, rate: rate, version: version)
+            return try context.response(to: refusal, viewer, rate: rate, version: version)
         }
         let call = RESTCall(
             exchange: exchange, viewer: viewer, base: context.base, version: version,
             documentation: endpoint.documentation, directory: directory)
-        let answer = missingAccess(endpoint, call) ?? endpoint.run(call)
+        let answer = try missingAccess(endpoint, call) ?? endpoint.run(call)
         // Answers "not modified" are free for those who are signed in.
-        return context.response(to: answer, viewer, rate: rate, version: version) { isUnchanged in
-            isUnchanged && viewer.account != nil && !isFree ? refund(viewer, in: exchange.world) : rate
+        return try context.response(to: answer, viewer, rate: rate, version: version) { isUnchanged in
+            try isUnchanged && viewer.account != nil && !isFree ? refund(viewer, in: exchange.world) : rate
         }
     }
 
@@ -164,8 +164,8 @@ struct RESTContext: Sendable {
     /// No Strict-Transport-Security, though GitHub sends it: a browser would keep it for the real host.
     func response(
         to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?,
-        settle: (_ isUnchanged: Bool) -> RateStatus? = { _ in nil }
-    ) -> Response {
+        settle: (_ isUnchanged: Bool) throws -> RateStatus? = { _ in nil }
+    ) rethrows -> Response {
         var headers: [(name: String, value: String)] = []
         headers.reserveCapacity(28)
         headers.append((name: "Server", value: "github.com"))
@@ -187,7 +187,7 @@ struct RESTContext: Sendable {
         appendIdentity(of: viewer, to: &headers)
         headers.append((name: "X-GitHub-Media-Type", value: "github.v3; format=json"))
         if let version { headers.append((name: "x-github-api-version-selected", value: version)) }
-        (settle(isUnchanged) ?? rate)?.append(to: &headers)
+        try (settle(isUnchanged) ?? rate)?.append(to: &headers)
         headers += [
             // Sent whether or not there is an Origin.
             (name: "Access-Control-Allow-Origin", value: "*"),

@@ -91,8 +91,8 @@ extension GitHubProvider {
     }
 
     /// Takes a counted request back.
-    func refund(_ viewer: Viewer, in world: World) -> RateStatus {
-        world.update { tables in
+    func refund(_ viewer: Viewer, in world: World) throws -> RateStatus {
+        try world.update { tables in
             _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }
             return rate(of: viewer, tables)
         }

@@ -16,28 +16,28 @@ extension GitHubProvider {
                 checkToken($0)
             },
             RESTEndpoint("PATCH", "/applications/:client/token", "apps/oauth-applications#reset-a-token", .app) {
-                [self] in resetToken($0)
+                [self] in try resetToken($0)
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
                 isEmpty: true
             ) { call in
-                end(call) { $1.revoke($0, because: "the app deleted it, request \(call.exchange.id)") }
+                try end(call) { $1.revoke($0, because: "the app deleted it, request \(call.exchange.id)") }
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
                 isEmpty: true
             ) { call in
-                end(call) { token, tables in
+                try end(call) { token, tables in
                     guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
                     tables.revoke(grant, because: "the app deleted the grant, request \(call.exchange.id)")
                 }
             },
             RESTEndpoint("POST", "/applications/:client/token/scoped", "apps/apps#create-a-scoped-access-token", .app) {
-                [self] in scopedToken($0)
+                [self] in try scopedToken($0)
             },
             RESTEndpoint("POST", "/credentials/revoke", "credentials/revoke#revoke-a-list-of-credentials", .nobody) {
-                revokeCredentials($0)
+                try revokeCredentials($0)
             },
         ]
     }
@@ -51,9 +51,9 @@ extension GitHubProvider {
     /// Ends the token, or what it is of. Of several requests at once, one does.
     private func end(
         _ call: RESTCall, _ change: @Sendable (Token<GitHubGrant>, inout Transaction) -> Void
-    ) -> RESTAnswer {
-        withToken(call) { token in
-            let isEnded = call.exchange.world.update { tables in
+    ) throws -> RESTAnswer {
+        try withToken(call) { token in
+            let isEnded = try call.exchange.world.update { tables in
                 guard let token = tables.find(Token<GitHubGrant>.self, token.key) else { return false }
                 change(token, &tables)
                 return true
@@ -63,17 +63,17 @@ extension GitHubProvider {
     }
 
     /// A new token in place of the old one, with the same scopes.
-    private func resetToken(_ call: RESTCall) -> RESTAnswer {
-        withToken(call) { token in
+    private func resetToken(_ call: RESTCall) throws -> RESTAnswer {
+        try withToken(call) { token in
             guard let app = call.viewer.app else { return call.notFound(because: "no app calls") }
-            return replacement(of: token, app, call, keepsOld: false)
+            return try replacement(of: token, app, call, keepsOld: false)
         }
     }
 
     private func replacement(
         of token: Token<GitHubGrant>, _ app: GitHubSection.App, _ call: RESTCall, keepsOld: Bool
-    ) -> RESTAnswer {
-        let new = call.exchange.world.update { tables -> IssuedTokens? in
+    ) throws -> RESTAnswer {
+        let new = try call.exchange.world.update { tables -> IssuedTokens? in
             guard let token = tables.find(Token<GitHubGrant>.self, token.key),
                 let grant = tables.find(GitHubGrant.self, token.grant)
             else { return nil }
@@ -87,8 +87,8 @@ extension GitHubProvider {
     }
 
     /// A token with fewer permissions. There are no repositories here, so their restriction only shows in the answer.
-    private func scopedToken(_ call: RESTCall) -> RESTAnswer {
-        withToken(call) { token in
+    private func scopedToken(_ call: RESTCall) throws -> RESTAnswer {
+        try withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {
                 return RESTAnswer.error(403, "Only GitHub Apps can create scoped access tokens.", call.documentation)
                     .because("OAuth apps have no scoped tokens")
@@ -106,12 +106,13 @@ extension GitHubProvider {
             if let target, !details.isInstalled(at: target) {
                 return call.notFound(because: "the app isn't installed at \(Diagnosis.quote(target)) in the seed")
             }
-            return replacement(of: token, app, call, keepsOld: true)
+            return try replacement(of: token, app, call, keepsOld: true)
         }
     }
 
     /// The token that the body names, if it is this app's and still works.
-    private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) -> RESTAnswer) -> RESTAnswer {
+    private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) throws -> RESTAnswer) rethrows -> RESTAnswer
+    {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let text = body["access_token"]?.string, !text.isEmpty else {
             return GitHubProvider.invalid(call, "\"access_token\" wasn't supplied.")
@@ -122,7 +123,7 @@ extension GitHubProvider {
         guard token.client == call.viewer.app?.clientID else {
             return call.notFound(because: "the token was given to \"\(token.client)\"")
         }
-        return answer(token)
+        return try answer(token)
     }
 
     static func invalid(_ call: RESTCall, _ issue: String) -> RESTAnswer {
@@ -157,7 +158,7 @@ extension GitHubProvider {
     // MARK: - Many
 
     /// Always accepted: the answer doesn't say which of the tokens still worked.
-    private func revokeCredentials(_ call: RESTCall) -> RESTAnswer {
+    private func revokeCredentials(_ call: RESTCall) throws -> RESTAnswer {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let list = body["credentials"]?.array, list.allSatisfy({ $0.string != nil }) else {
             return GitHubProvider.invalid(call, "\"credentials\" must be an array of strings.")
@@ -165,7 +166,7 @@ extension GitHubProvider {
         guard (1...1000).contains(list.count) else {
             return GitHubProvider.invalid(call, "\"credentials\" must hold 1 to 1000 items.")
         }
-        call.exchange.world.update { tables in
+        try call.exchange.world.update { tables in
             for text in list.compactMap(\.string) {
                 guard let token = tables.find(Token<GitHubGrant>.self, text) else { continue }
                 tables.revoke(token, because: "request \(call.exchange.id) revoked it as leaked")

@@ -23,19 +23,19 @@ extension GoogleProvider {
                     [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
             },
             Operation("GET", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
-                signInByButton($0, $0.request.queryForm)
+                try signInByButton($0, $0.request.queryForm)
             },
             Operation("POST", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
-                decideByButton($0)
+                try decideByButton($0)
             },
             Operation("GET", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
-                oneTap($0, $0.request.queryForm)
+                try oneTap($0, $0.request.queryForm)
             },
             Operation("POST", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
-                decideByOneTap($0)
+                try decideByOneTap($0)
             },
             Operation("GET", host, "/gsi/status", cors: .any, .api) { scriptStatus($0) },
-            Operation("POST", host, "/gsi/revoke", cors: .any, .api) { revokeByPage($0) },
+            Operation("POST", host, "/gsi/revoke", cors: .any, .api) { try revokeByPage($0) },
         ]
     }
 
@@ -58,15 +58,15 @@ extension GoogleProvider {
     }
 
     /// `google.accounts.id.revoke`: a page ends what a person has granted to its client. The person is named by address or `sub`.
-    private func revokeByPage(_ exchange: Exchange) -> Response {
+    private func revokeByPage(_ exchange: Exchange) throws -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
-        do throws(GoogleError) {
+        do {
             let client = try client(named: form["client_id"] ?? "")
             _ = try client.origin(form)
             let hint = form["hint"] ?? ""
             let named = accountID(of: hint, exchange)
             let moment = exchange.cause("a page revoked it")
-            let isRevoked = exchange.world.update { tables in
+            let isRevoked = try exchange.world.update { tables in
                 guard
                     let account = tables.account(named) ?? tables.first(Account.byEmail, named.lowercased()),
                     let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id))
@@ -83,7 +83,7 @@ extension GoogleProvider {
                         "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
             }
             return GoogleProvider.json([:])
-        } catch {
+        } catch let error as GoogleError {
             return error.jsonResponse
         }
     }

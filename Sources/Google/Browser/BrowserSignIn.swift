@@ -64,10 +64,11 @@ extension GoogleProvider {
         PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
     }
 
-    func signInByButton(_ exchange: Exchange, _ form: Form) -> Response {
+    func signInByButton(_ exchange: Exchange, _ form: Form) throws -> Response {
         let request: BrowserSignIn
         do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
-        switch exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction) {
+        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
+        {
         case .cancel: return cancelled(exchange, request, "a cancel was ordered as an outcome")
         case .error(let error, _):
             let status = GoogleError.statusesOfPageErrors.first { $0.name == error }?.status ?? 400
@@ -76,12 +77,12 @@ extension GoogleProvider {
         case .nobody:
             return buttonPages.problem(
                 400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
-        case .approve(let account, _): return signedIn(exchange, request, account)
+        case .approve(let account, _): return try signedIn(exchange, request, account)
         }
     }
 
-    func decideByButton(_ exchange: Exchange) -> Response {
-        guard let (form, answer) = buttonPages.answer(exchange.request.bodyForm, in: exchange) else {
+    func decideByButton(_ exchange: Exchange) throws -> Response {
+        guard let (form, answer) = try buttonPages.answer(exchange.request.bodyForm, in: exchange) else {
             return buttonPages.problem(
                 400, "Something is missing", Diagnosis("the form lacks the page's request: press the button again"))
         }
@@ -100,7 +101,7 @@ extension GoogleProvider {
                     exchange, client: request.client.name, account: account,
                     items: BrowserSignIn.scopes.descriptions, choices: [], request: request.form)
             }
-            return signedIn(exchange, request, account)
+            return try signedIn(exchange, request, account)
         }
     }
 
@@ -123,17 +124,17 @@ extension GoogleProvider {
 
     // MARK: - Answers
 
-    private func signedIn(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) -> Response {
+    private func signedIn(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) throws -> Response {
         if let page = blocked(request.client, BrowserSignIn.scopes, account) { return page }
         // https://developers.google.com/identity/gsi/web/reference/js-reference#select_by
         let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
         let credential: String
-        do throws(GoogleError) {
+        do {
             guard let text = try self.credential(exchange, request, account) else {
                 return choosePerson(exchange, request)
             }
             credential = text
-        } catch { return page(error) }
+        } catch let error as GoogleError { return page(error) }
         let selectBy = isKnown ? "btn" : "btn_confirm"
         let state = exchange.redirectState(request.form.field("state"))
         switch request.mode {
@@ -154,11 +155,11 @@ extension GoogleProvider {
     /// The ID token of a person who consents; `nil` when the person is gone.
     func credential(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
-    ) throws(GoogleError) -> String? {
+    ) throws -> String? {
         let details = GoogleGrant.TokenDetails(
             scopes: BrowserSignIn.scopes, nonce: request.form["nonce"].flatMap { $0.isEmpty ? nil : $0 },
             isOffline: false)
-        let made = exchange.world.update(for: account.id) { tables in
+        let made = try exchange.world.update(for: account.id) { tables in
             _ = tables.consent(account.id, to: request.client, scopes: BrowserSignIn.scopes)
             return (tables.now, Hex.encode(tables.random.bytes(20)))
         }

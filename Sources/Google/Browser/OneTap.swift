@@ -10,26 +10,27 @@ import OAuth
 // stands first. The browser's own dialog (FedCM) isn't played.
 
 extension GoogleProvider {
-    func oneTap(_ exchange: Exchange, _ form: Form) -> Response {
+    func oneTap(_ exchange: Exchange, _ form: Form) throws -> Response {
         let request: BrowserSignIn
         do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
-        switch exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction) {
+        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
+        {
         case .cancel: return frame(request, ended: "user_cancel", Diagnosis("a cancel was ordered as an outcome"))
         case .error: return frame(request, ended: "issuing_failed", Diagnosis("this error was ordered as an outcome"))
         case .nobody: return frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
-        case .approve(let account, _): return signedIn(exchange, request, account)
+        case .approve(let account, _): return try signedIn(exchange, request, account)
         case .ask: break
         }
         // Who signed in last, has consented, and hasn't signed out: https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out
         if form["auto_select"] == "true", let session = form["session"],
             let (account, isKnown) = person(accountID(of: session, exchange), of: request, exchange), isKnown
         {
-            return signedIn(exchange, request, account, by: "auto")
+            return try signedIn(exchange, request, account, by: "auto")
         }
         return choose(exchange, request)
     }
 
-    func decideByOneTap(_ exchange: Exchange) -> Response {
+    func decideByOneTap(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         guard let original = form.carriedRequest else {
             return page(
@@ -45,17 +46,17 @@ extension GoogleProvider {
             return choose(exchange, request)
         }
         guard form["action"] == "continue" || isKnown else { return confirm(exchange, request, account) }
-        return signedIn(exchange, request, account)
+        return try signedIn(exchange, request, account)
     }
 
     private func signedIn(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account, by selectBy: String? = nil
-    ) -> Response {
+    ) throws -> Response {
         if blocked(request.client, BrowserSignIn.scopes, account) != nil {
             return frame(request, ended: "issuing_failed", Diagnosis("\(account.id) may not use this client"))
         }
         let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
-        do throws(GoogleError) {
+        do {
             guard let credential = try credential(exchange, request, account) else { return choose(exchange, request) }
             return frame(
                 request,
@@ -63,7 +64,7 @@ extension GoogleProvider {
                     ("credential", .string(credential)),
                     ("select_by", .string(selectBy ?? (isKnown ? "user" : "user_1tap"))),
                 ]))
-        } catch { return frame(request, ended: "issuing_failed", error.diagnosis) }
+        } catch let error as GoogleError { return frame(request, ended: "issuing_failed", error.diagnosis) }
     }
 
     // MARK: - The frame's pages

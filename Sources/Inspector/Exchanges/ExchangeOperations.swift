@@ -28,18 +28,18 @@ struct FoundExchange: Sendable {
 extension Inspector {
     var exchangeOperations: [Operation] {
         [
-            page("GET", "requests/:id") { await exchangePage($0) },
-            page("GET", "requests/:id/request-body") { await body($0, ofRequest: true) },
-            page("GET", "requests/:id/response-body") { await body($0, ofRequest: false) },
+            page("GET", "requests/:id") { try await exchangePage($0) },
+            page("GET", "requests/:id/request-body") { try await body($0, ofRequest: true) },
+            page("GET", "requests/:id/response-body") { try await body($0, ofRequest: false) },
         ]
     }
 
-    private func exchangePage(_ exchange: Exchange) async -> Response {
+    private func exchangePage(_ exchange: Exchange) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let other = exchange.request.queryForm["with"] ?? ""
         let world = exchange.world
-        let found = await world.recording.search { [self] in
-            find(id, in: world).map { found in
+        let found = try await world.recording.search { [self] in
+            try find(id, in: world).map { found in
                 (found, other.isEmpty ? nil : world.recording.known().exchanges.first { $0.exchange.id == other })
             }
         }
@@ -59,7 +59,7 @@ extension Inspector {
     }
 
     /// Searches the recording: not on a worker.
-    private func find(_ id: String, in world: World) -> FoundExchange? {
+    private func find(_ id: String, in world: World) throws -> FoundExchange? {
         let all = world.recording.known().exchanges
         guard let known = all.first(where: { $0.exchange.id == id }) else { return nil }
         let exchange = known.exchange
@@ -76,10 +76,10 @@ extension Inspector {
             known: known, flow: flow, parent: exchange.parent.flatMap { id in all.first { $0.exchange.id == id } },
             children: all.filter { $0.exchange.parent == id },
             similar: Array(similar.prefix(FoundExchange.similarLimit)),
-            tokens: tokens.prefix(FoundExchange.tokenLimit).map { found in
+            tokens: try tokens.prefix(FoundExchange.tokenLimit).map { found in
                 let text = found.finding.value
                 let surroundings = reader.surroundings(of: text, field: found.finding.name, in: search)
-                return (found.finding.place, reader.read(found.token, text: text, surroundings))
+                return (found.finding.place, try reader.read(found.token, text: text, surroundings))
             },
             moreTokens: max(0, tokens.count - FoundExchange.tokenLimit),
             advice: advice(on: flow, in: world).filter { $0.exchange == id })
@@ -88,10 +88,10 @@ extension Inspector {
     // MARK: - Bodies
 
     /// A body as it was kept, as a file: nothing opens it in the browser.
-    private func body(_ exchange: Exchange, ofRequest: Bool) async -> Response {
+    private func body(_ exchange: Exchange, ofRequest: Bool) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let recording = exchange.world.recording
-        let known = await recording.search { recording.known().exchanges.first { $0.exchange.id == id } }
+        let known = try await recording.search { recording.known().exchanges.first { $0.exchange.id == id } }
         guard let known else { return noExchange(exchange, id) }
         let document = ExchangeDocument(known, masksSecrets: control.masksSecrets)
         let (request, response) = (known.exchange.request, known.exchange.response)

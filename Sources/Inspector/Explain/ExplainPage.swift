@@ -9,11 +9,11 @@ extension Inspector {
     var explainOperations: [Operation] {
         [
             page("GET", "explain") { explainPage($0, value: "", rawNonce: "", []) },
-            form("explain") { await explain($0, $1) },
+            form("explain") { try await explain($0, $1) },
         ]
     }
 
-    private func explain(_ exchange: Exchange, _ form: Form) async -> Response {
+    private func explain(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let value = form["value"] ?? ""
         let rawNonce = form["rawNonce"] ?? ""
         let isEmpty = value.allSatisfy(\.isWhitespace)
@@ -24,7 +24,7 @@ extension Inspector {
                 status: 400, [.tag("p", [("class", "note bad"), ("role", "alert")], message)]
             ).diagnosed(Diagnosis(message))
         }
-        let explained = await control.explain(value, rawNonce: rawNonce, in: exchange.world)
+        let explained = try await control.explain(value, rawNonce: rawNonce, in: exchange.world)
         return explainPage(exchange, value: value, rawNonce: rawNonce, result(exchange, explained))
     }
 

@@ -25,10 +25,10 @@ struct PageNotice: Row {
 
 extension World {
     /// The text of the notice of that name, which is gone afterwards; `nil` when it is none of that page's.
-    fileprivate func takeNotice(_ name: String, on page: String) -> String? {
+    fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
         // A page that is shown again changes nothing.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
-        return update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
+        return try update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
     }
 }
 
@@ -39,17 +39,17 @@ extension Inspector {
 
 extension Inspector {
     /// After a change: the page at `path` below the inspector's address, which says what has happened.
-    func changed(_ exchange: Exchange, show path: String, saying text: String) -> Response {
+    func changed(_ exchange: Exchange, show path: String, saying text: String) throws -> Response {
         let notice = PageNotice(text, for: path)
-        exchange.world.update { $0.put(notice) }
+        try exchange.world.update { $0.put(notice) }
         return changed(exchange, show: "\(path)?notice=\(notice.key)")
     }
 
     /// What the page's address has it say.
-    func notice(_ exchange: Exchange) -> HTML {
+    func notice(_ exchange: Exchange) throws -> HTML {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
-        guard !name.isEmpty, let text = exchange.world.takeNotice(name, on: page) else { return .group([]) }
+        guard !name.isEmpty, let text = try exchange.world.takeNotice(name, on: page) else { return .group([]) }
         return .tag("p", [("class", "note good"), ("role", "status")], ShownText.isolated(text, limit: 2_000))
     }
 

@@ -29,14 +29,14 @@ extension Inspector {
         return refused(answer, refusal)
     }
 
-    func orderFault(_ exchange: Exchange, _ form: Form) async -> Response {
+    func orderFault(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let entry = control.catalog.entries.first { $0.provider == form["provider"] && $0.name == form["endpoint"] }
         guard let entry else { return faultPage(exchange, form, status: 400) }
         guard form["preview"] == nil else { return faultPage(exchange, form) }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("POST", "faults", FaultOrder(entry: entry, form: form).body, in: exchange)
-            return changed(exchange, show: "orders", saying: "Ordered. It waits for the next request that matches.")
-        } catch {
+            return try changed(exchange, show: "orders", saying: "Ordered. It waits for the next request that matches.")
+        } catch let error as CallRefusal {
             return faultPage(exchange, form, status: error.status, refusal: error)
         }
     }

@@ -5,20 +5,20 @@ extension Inspector {
     /// What is ordered: `/_understudy/orders` and below.
     var orderOperations: [Operation] {
         [
-            page("GET", "orders") { waitingOrders($0) },
-            form("orders/withdraw") { await withdraw($0, $1) },
-            form("orders/withdraw-all") { exchange, _ in await withdrawAll(exchange) },
+            page("GET", "orders") { try waitingOrders($0) },
+            form("orders/withdraw") { try await withdraw($0, $1) },
+            form("orders/withdraw-all") { exchange, _ in try await withdrawAll(exchange) },
             page("GET", "orders/people") { foundPeople($0) },
             page("GET", "orders/fault") { faultPage($0, $0.request.queryForm) },
-            form("orders/fault") { await orderFault($0, $1) },
+            form("orders/fault") { try await orderFault($0, $1) },
             page("GET", "orders/sign-in") { signInPage($0, $0.request.queryForm) },
-            form("orders/sign-in") { await orderSignIn($0, $1) },
+            form("orders/sign-in") { try await orderSignIn($0, $1) },
             page("GET", "orders/tokens") { tokenPage($0, $0.request.queryForm) },
             form("orders/tokens") { await makeToken($0, $1) },
             page("GET", "orders/scenarios") { scenarioList($0) },
-            page("GET", "orders/scenarios/:name") { scenarioPage($0) },
-            form("orders/scenarios/:name") { await playScenario($0, $1) },
-            form("orders/scenarios/:name/end") { exchange, _ in await endScenario(exchange) },
+            page("GET", "orders/scenarios/:name") { try scenarioPage($0) },
+            form("orders/scenarios/:name") { try await playScenario($0, $1) },
+            form("orders/scenarios/:name/end") { exchange, _ in try await endScenario(exchange) },
         ]
     }
 

@@ -39,7 +39,7 @@ extension Inspector {
 
     func scenarioPage(
         _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
-    ) -> Response {
+    ) throws -> Response {
         guard let scenario = control.scenarios.first(where: { $0.name == exchange.parameters["name"] }) else {
             return noScenario(exchange)
         }
@@ -57,7 +57,7 @@ extension Inspector {
         let answer = page(
             exchange, .orders, title: scenario.title, status: status, scripts: ["orders"], lead: [badge(state)],
             [
-                orderTabs(exchange, "orders/scenarios"), notice(exchange), refusalNote(refusal),
+                orderTabs(exchange, "orders/scenarios"), try notice(exchange), refusalNote(refusal),
                 .tag(
                     "section", [("class", "card")], .tag("h2", [], "What happens"), prose(scenario.happens),
                     .tag("h2", [], "What a correct client does"), prose(scenario.advice)),
@@ -87,32 +87,32 @@ extension Inspector {
 
     // MARK: - Changes
 
-    func playScenario(_ exchange: Exchange, _ form: Form) async -> Response {
+    func playScenario(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let scenario = control.scenarios.first(where: { $0.name == name }) else { return noScenario(exchange) }
         var values = JSONObject()
         for parameter in scenario.parameters {
             if let value = form["parameter.\(parameter.name)"] { values[parameter.name] = .string(value) }
         }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("POST", "scenarios/\(name)", .object(values), in: exchange)
-            return changed(
+            return try changed(
                 exchange, show: "orders/scenarios/\(name)", saying: "It has begun. Sign in, and see what happens.")
-        } catch {
-            return scenarioPage(exchange, form, status: error.status, refusal: error)
+        } catch let error as CallRefusal {
+            return try scenarioPage(exchange, form, status: error.status, refusal: error)
         }
     }
 
-    func endScenario(_ exchange: Exchange) async -> Response {
+    func endScenario(_ exchange: Exchange) async throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard control.scenarios.contains(where: { $0.name == name }) else { return noScenario(exchange) }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("DELETE", "scenarios/\(name)", in: exchange)
-            return changed(
+            return try changed(
                 exchange, show: "orders/scenarios/\(name)",
                 saying: "It has ended: its faults and outcomes are withdrawn, and the clock is back.")
-        } catch {
-            return scenarioPage(exchange, status: error.status, refusal: error)
+        } catch let error as CallRefusal {
+            return try scenarioPage(exchange, status: error.status, refusal: error)
         }
     }
 

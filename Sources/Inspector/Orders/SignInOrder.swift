@@ -41,13 +41,13 @@ extension Inspector {
         return refused(answer, refusal)
     }
 
-    func orderSignIn(_ exchange: Exchange, _ form: Form) async -> Response {
+    func orderSignIn(_ exchange: Exchange, _ form: Form) async throws -> Response {
         guard let provider = provider(form["provider"]) else { return signInPage(exchange, form, status: 400) }
         guard form["preview"] == nil else { return signInPage(exchange, form) }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("POST", "outcomes", signInBody(form, provider), in: exchange)
-            return changed(exchange, show: "orders", saying: "Ordered. It waits for the next sign-in that matches.")
-        } catch {
+            return try changed(exchange, show: "orders", saying: "Ordered. It waits for the next sign-in that matches.")
+        } catch let error as CallRefusal {
             return signInPage(exchange, form, status: error.status, refusal: error)
         }
     }

@@ -5,7 +5,7 @@ import JSON
 // `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
-    func waitingOrders(_ exchange: Exchange, status: Int = 200, refusal: CallRefusal? = nil) -> Response {
+    func waitingOrders(_ exchange: Exchange, status: Int = 200, refusal: CallRefusal? = nil) throws -> Response {
         // The queues are short: a world has at most a thousand of each.
         let (outcomes, faults) = exchange.world.read {
             ($0.value(OutcomeQueue.self).queued, $0.value(FaultQueue.self).queued)
@@ -30,7 +30,7 @@ extension Inspector {
                     "\(outcomes.count + faults.count) waiting")
             ],
             [
-                orderTabs(exchange, "orders"), notice(exchange), refusalNote(refusal),
+                orderTabs(exchange, "orders"), try notice(exchange), refusalNote(refusal),
                 .element(
                     "div", attributes: [(name: "id", value: "waiting"), (name: "data-follow", value: nil)],
                     children: waiting),
@@ -183,24 +183,24 @@ extension Inspector {
 
     // MARK: - Changes
 
-    func withdraw(_ exchange: Exchange, _ form: Form) async -> Response {
+    func withdraw(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let kind = form["kind"] == "outcome" ? "outcomes" : "faults"
-        do throws(CallRefusal) {
+        do {
             let id = PercentCoding.encode(Array((form["id"] ?? "").utf8))
             _ = try await call("DELETE", "\(kind)/\(id)", in: exchange)
-            return changed(exchange, show: "orders", saying: "\(form["id"] ?? "") was withdrawn.")
-        } catch {
-            return waitingOrders(exchange, status: error.status, refusal: error)
+            return try changed(exchange, show: "orders", saying: "\(form["id"] ?? "") was withdrawn.")
+        } catch let error as CallRefusal {
+            return try waitingOrders(exchange, status: error.status, refusal: error)
         }
     }
 
-    func withdrawAll(_ exchange: Exchange) async -> Response {
-        do throws(CallRefusal) {
+    func withdrawAll(_ exchange: Exchange) async throws -> Response {
+        do {
             _ = try await call("DELETE", "outcomes", in: exchange)
             _ = try await call("DELETE", "faults", in: exchange)
-            return changed(exchange, show: "orders", saying: "Everything was withdrawn.")
-        } catch {
-            return waitingOrders(exchange, status: error.status, refusal: error)
+            return try changed(exchange, show: "orders", saying: "Everything was withdrawn.")
+        } catch let error as CallRefusal {
+            return try waitingOrders(exchange, status: error.status, refusal: error)
         }
     }
 }

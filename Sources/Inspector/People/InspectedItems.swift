@@ -196,7 +196,7 @@ extension Inspector {
     /// Does what a button stands for.
     ///
     /// - Returns: What is to be said of it.
-    func carryOut(_ action: InspectedAction, in exchange: Exchange) async throws(InspectedRefusal) -> String {
+    func carryOut(_ action: InspectedAction, in exchange: Exchange) async throws -> String {
         switch action.work {
         case .work(let work): return try await work()
         case .call(let method, let path, let body):

@@ -6,19 +6,19 @@ import HTTPServer
 extension Inspector {
     var peopleOperations: [Operation] {
         [
-            page("GET", "people") { people($0) }, page("GET", "new/person") { newPerson($0) },
-            page("GET", "people/:id") { person($0) }, page("GET", "people/:id/edit") { editPerson($0) },
-            form("new/person") { exchange, form in await addPerson(exchange, form) },
-            form("people/:id/edit") { exchange, form in await changePerson(exchange, form) },
-            form("people/:id/act") { exchange, form in await act(exchange, form) },
-            form("people/:id/delete") { exchange, _ in await deletePerson(exchange) },
+            page("GET", "people") { try people($0) }, page("GET", "new/person") { newPerson($0) },
+            page("GET", "people/:id") { try person($0) }, page("GET", "people/:id/edit") { try editPerson($0) },
+            form("new/person") { exchange, form in try await addPerson(exchange, form) },
+            form("people/:id/edit") { exchange, form in try await changePerson(exchange, form) },
+            form("people/:id/act") { exchange, form in try await act(exchange, form) },
+            form("people/:id/delete") { exchange, _ in try await deletePerson(exchange) },
         ]
     }
 
     /// How many lines a page of a list has.
     static let linesShown = 50
 
-    private func people(_ exchange: Exchange) -> Response {
+    private func people(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.queryForm
         let search = form["q"] ?? ""
         if !search.isEmpty { exchange.world.seed.people.prepareOrder() }
@@ -39,7 +39,7 @@ extension Inspector {
                 .tag("span", [("class", "soft")], count == 1 ? "1 person" : "\(Inspector.grouped(count)) people"), make,
             ],
             [
-                notice(exchange),
+                try notice(exchange),
                 .tag(
                     "p", [("class", "soft")],
                     "Who can sign in at every provider. What apps make of them are app users: those are under App users."

@@ -20,9 +20,9 @@ extension Inspector {
 
     func newPerson(_ exchange: Exchange) -> Response { formPage(nil, form(for: nil, exchange), exchange) }
 
-    func editPerson(_ exchange: Exchange) -> Response {
+    func editPerson(_ exchange: Exchange) throws -> Response {
         let id = exchange.identifier("id")
-        guard let account = exchange.world.read({ $0.account(id) }) else { return person(exchange) }
+        guard let account = exchange.world.read({ $0.account(id) }) else { return try person(exchange) }
         return formPage(account, form(for: account, exchange), exchange)
     }
 
@@ -49,23 +49,23 @@ extension Inspector {
         return response.diagnosed(Diagnosis("\(fault.path.map { "\($0): " } ?? "")\(fault.message)"))
     }
 
-    func addPerson(_ exchange: Exchange, _ sent: Form) async -> Response {
+    func addPerson(_ exchange: Exchange, _ sent: Form) async throws -> Response {
         var fields = form(for: nil, exchange, sent: sent)
         let body = fields.patch()
         guard fields.faults.isEmpty else { return formPage(nil, fields, exchange, status: 400) }
-        do throws(CallRefusal) {
+        do {
             let made = try await call("POST", "accounts", .object(body), in: exchange)
             let id = made["id"]?.string ?? ""
-            return changed(exchange, show: "people/\(Exchange.segment(id))", saying: "\(id) can sign in now.")
-        } catch {
+            return try changed(exchange, show: "people/\(Exchange.segment(id))", saying: "\(id) can sign in now.")
+        } catch let error as CallRefusal {
             fields.faults = error.fields
             return formPage(nil, fields, exchange, status: error.status)
         }
     }
 
-    func changePerson(_ exchange: Exchange, _ sent: Form) async -> Response {
+    func changePerson(_ exchange: Exchange, _ sent: Form) async throws -> Response {
         let id = exchange.identifier("id")
-        guard let account = exchange.world.read({ $0.account(id) }) else { return person(exchange) }
+        guard let account = exchange.world.read({ $0.account(id) }) else { return try person(exchange) }
         var fields = form(for: account, exchange, sent: sent)
         let patch = fields.patch()
         guard fields.faults.isEmpty else { return formPage(account, fields, exchange, status: 400) }
@@ -73,11 +73,11 @@ extension Inspector {
         guard fields.faults.isEmpty else { return formPage(account, fields, exchange, status: 409) }
         let path = "people/\(Exchange.segment(id))"
         guard !patch.isEmpty else { return changed(exchange, show: path) }
-        do throws(CallRefusal) {
+        do {
             _ = try await call(
                 "PATCH", "accounts/\(PercentCoding.encode(Array(id.utf8)))", .object(patch), in: exchange)
-            return changed(exchange, show: path, saying: "\(id) is changed.")
-        } catch {
+            return try changed(exchange, show: path, saying: "\(id) is changed.")
+        } catch let error as CallRefusal {
             fields.faults = error.fields
             return formPage(account, fields, exchange, status: error.status)
         }

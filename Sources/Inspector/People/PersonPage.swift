@@ -24,9 +24,9 @@ extension Inspector {
         }
     }
 
-    func person(_ exchange: Exchange) -> Response {
+    func person(_ exchange: Exchange) throws -> Response {
         guard let account = account(exchange) else { return nobody(exchange) }
-        return person(account, exchange)
+        return try person(account, exchange)
     }
 
     private func nobody(_ exchange: Exchange) -> Response {
@@ -44,7 +44,7 @@ extension Inspector {
 
     private func person(
         _ account: Account, _ exchange: Exchange, status: Int = 200, refusal message: String? = nil
-    ) -> Response {
+    ) throws -> Response {
         let views = views(of: account, exchange)
         let path = path(of: account)
         let query = Form(fields: [Form.Field(name: "q", value: account.id)]).encoded
@@ -70,7 +70,7 @@ extension Inspector {
         let response = page(
             exchange, .people, title: ShownText.plain(account.fullName.isEmpty ? account.id : account.fullName),
             status: status, lead: lead,
-            [notice(exchange), refusal(message), .tag("div", [("class", "card")], about), jumps]
+            [try notice(exchange), refusal(message), .tag("div", [("class", "card")], about), jumps]
                 + [form(to: "\(path)/act", exchange, [("id", InspectedItems.form), ("hidden", nil)], [])] + parts
                 + [deletion(account, exchange)])
         return message.map { response.diagnosed(Diagnosis($0)) } ?? response
@@ -91,28 +91,32 @@ extension Inspector {
     // MARK: - Forms
 
     /// A button of the page: what it stands for is looked up among what the page offers now.
-    func act(_ exchange: Exchange, _ form: Form) async -> Response {
+    func act(_ exchange: Exchange, _ form: Form) async throws -> Response {
         guard let account = account(exchange) else { return nobody(exchange) }
         let key = form[InspectedItems.field] ?? ""
         for view in views(of: account, exchange) {
             for action in view.sections.flatMap(\.actions) where view.items.key(of: action) == key {
-                do throws(InspectedRefusal) {
+                do {
                     let told = try await carryOut(action, in: exchange)
-                    return changed(exchange, show: path(of: account), saying: told)
-                } catch { return person(account, exchange, status: error.status, refusal: error.message) }
+                    return try changed(exchange, show: path(of: account), saying: told)
+                } catch let error as InspectedRefusal {
+                    return try person(account, exchange, status: error.status, refusal: error.message)
+                }
             }
         }
-        return person(account, exchange, status: 409, refusal: Inspector.notOffered)
+        return try person(account, exchange, status: 409, refusal: Inspector.notOffered)
     }
 
     static let notOffered =
         "What the button was for isn't there any more: somebody has changed it since the page was opened. The page now shows how things are."
 
-    func deletePerson(_ exchange: Exchange) async -> Response {
+    func deletePerson(_ exchange: Exchange) async throws -> Response {
         guard let account = account(exchange) else { return nobody(exchange) }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("DELETE", "accounts/\(PercentCoding.encode(Array(account.id.utf8)))", in: exchange)
-            return changed(exchange, show: "people", saying: "\(account.id) is deleted.")
-        } catch { return person(account, exchange, status: error.status, refusal: error.message) }
+            return try changed(exchange, show: "people", saying: "\(account.id) is deleted.")
+        } catch let error as CallRefusal {
+            return try person(account, exchange, status: error.status, refusal: error.message)
+        }
     }
 }

@@ -34,9 +34,11 @@ struct Arrivals: Sendable {
 }
 
 extension Inspector {
-    func arrivals(_ exchange: Exchange, _ isArrival: @escaping @Sendable (RecordedExchange) -> Bool) async -> Arrivals {
+    func arrivals(_ exchange: Exchange, _ isArrival: @escaping @Sendable (RecordedExchange) -> Bool) async throws
+        -> Arrivals
+    {
         let recording = exchange.world.recording
-        return await recording.search { Arrivals(in: recording.exchanges, isArrival) }
+        return try await recording.search { Arrivals(in: recording.exchanges, isArrival) }
     }
 
     /// Whether the first request has come, and what became of it. `again` is the page's path; a script asks for it anew. `kind`

@@ -8,7 +8,7 @@ import Time
 extension Inspector {
     func clockPage(
         _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
-    ) -> Response {
+    ) throws -> Response {
         let clock = exchange.world.read { $0.value(WorldClock.self) }
         let (now, machine) = (clock.now, MachineClock.now)
         let answer = page(
@@ -21,7 +21,7 @@ extension Inspector {
                         clock.isFrozen ? "frozen" : "running"))
             ],
             [
-                notice(exchange), refusalNote(refusal),
+                try notice(exchange), refusalNote(refusal),
                 .tag(
                     "div", [("class", "cards clock-faces"), ("id", "clock-faces"), ("data-follow", nil)],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
@@ -145,7 +145,7 @@ extension Inspector {
                     [.hidden("do", "reset"), OrderField.button("Back to the machine's time", "quiet")])))
     }
 
-    func setClock(_ exchange: Exchange, _ form: Form) async -> Response {
+    func setClock(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let order: JSONValue =
             switch form["do"] {
             case "set": ["set": .string(Inspector.instant(form["time"] ?? ""))]
@@ -154,12 +154,12 @@ extension Inspector {
             case "reset": ["reset": true]
             default: ["advance": .string((form["span"] ?? "").filter { !$0.isWhitespace })]
             }
-        do throws(CallRefusal) {
+        do {
             _ = try await call("POST", "clock", order, in: exchange)
             let now = exchange.world.now.text
-            return changed(exchange, show: "clock", saying: "It was \(now) in this world when that was done.")
-        } catch {
-            return clockPage(exchange, form, status: error.status, refusal: error)
+            return try changed(exchange, show: "clock", saying: "It was \(now) in this world when that was done.")
+        } catch let error as CallRefusal {
+            return try clockPage(exchange, form, status: error.status, refusal: error)
         }
     }
 

@@ -4,7 +4,7 @@ import HTTPServer
 // `/_understudy/setup/KIND`: how a kind of client is led here, in this world's own addresses.
 
 extension Inspector {
-    func guidePage(_ exchange: Exchange) async -> Response {
+    func guidePage(_ exchange: Exchange) async throws -> Response {
         let id = exchange.parameters["guide"] ?? ""
         let groups = guideGroups(exchange)
         let group = groups.first { group in group.guides.contains { $0.id == id } }
@@ -18,7 +18,7 @@ extension Inspector {
             ).diagnosed(Diagnosis("there is no guide of that name"))
         }
         let again = "setup/\(guide.id)"
-        let check = arrivalCheck(exchange, await arrivals(exchange, guide.isArrival), again: again, of: guide.title)
+        let check = arrivalCheck(exchange, try await arrivals(exchange, guide.isArrival), again: again, of: guide.title)
         if exchange.request.queryForm["part"] == "arrival" { return part(check) }
         let steps = guide.steps.enumerated().map { number, step in
             HTML.tag(

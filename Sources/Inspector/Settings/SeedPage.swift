@@ -11,13 +11,13 @@ extension Inspector {
 
     func seedPage(
         _ exchange: Exchange, _ form: Form? = nil, status: Int = 200, refusal: CallRefusal? = nil
-    ) -> Response {
+    ) throws -> Response {
         let text = exchange.world.seed.document.indented()
         let wantsWhole = exchange.request.queryForm["edit"] == "whole"
         let answer = page(
             exchange, .worlds, title: "This world's seed", status: status, scripts: ["orders"],
             [
-                worldTabs(exchange, "worlds/seed"), notice(exchange), refusalNote(refusal),
+                worldTabs(exchange, "worlds/seed"), try notice(exchange), refusalNote(refusal),
                 editor(exchange, form, whole: wantsWhole && !control.masksSecrets ? text : nil),
                 .tag("h2", [], "As it is"), shown(exchange, text),
             ])
@@ -89,17 +89,17 @@ extension Inspector {
                     + "understudy seed check shows them."))
     }
 
-    func changeSeed(_ exchange: Exchange, _ form: Form) async -> Response {
+    func changeSeed(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let method = form["mode"] == "replace" ? "PUT" : "POST"
         let text = form["seed"] ?? ""
-        do throws(CallRefusal) {
+        do {
             _ = try await call(method, "seed", bytes: Array(text.utf8), in: exchange)
-            return changed(
+            return try changed(
                 exchange, show: "worlds/seed",
                 saying: method == "PUT"
                     ? "The seed was replaced, and the world has begun afresh." : "It was merged into the seed.")
-        } catch {
-            return seedPage(exchange, form, status: error.status, refusal: error)
+        } catch let error as CallRefusal {
+            return try seedPage(exchange, form, status: error.status, refusal: error)
         }
     }
 }

@@ -6,8 +6,8 @@ import JSON
 // `/_understudy/setup`: how to lead a client here, and what is seeded.
 
 extension Inspector {
-    func setUpPage(_ exchange: Exchange) async -> Response {
-        let check = arrivalCheck(exchange, await arrivals(exchange) { _ in true }, again: "setup", of: nil)
+    func setUpPage(_ exchange: Exchange) async throws -> Response {
+        let check = arrivalCheck(exchange, try await arrivals(exchange) { _ in true }, again: "setup", of: nil)
         if exchange.request.queryForm["part"] == "arrival" { return part(check) }
         return page(
             exchange, .setUp, title: "Set up", scripts: ["setup"],

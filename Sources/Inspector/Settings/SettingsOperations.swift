@@ -5,16 +5,16 @@ extension Inspector {
     /// The clock, the worlds with their seeds, and how clients are led here.
     var settingsOperations: [Operation] {
         [
-            page("GET", "clock") { clockPage($0) },
-            form("clock") { await setClock($0, $1) },
-            page("GET", "worlds") { await worldsPage($0) },
-            form("worlds") { await makeWorld($0, $1) },
-            form("worlds/reset") { await resetWorld($0, $1) },
-            form("worlds/delete") { await deleteWorld($0, $1) },
-            page("GET", "worlds/seed") { seedPage($0) },
-            form("worlds/seed") { await changeSeed($0, $1) },
-            page("GET", "setup") { await setUpPage($0) },
-            page("GET", "setup/:guide") { await guidePage($0) },
+            page("GET", "clock") { try clockPage($0) },
+            form("clock") { try await setClock($0, $1) },
+            page("GET", "worlds") { try await worldsPage($0) },
+            form("worlds") { try await makeWorld($0, $1) },
+            form("worlds/reset") { try await resetWorld($0, $1) },
+            form("worlds/delete") { try await deleteWorld($0, $1) },
+            page("GET", "worlds/seed") { try seedPage($0) },
+            form("worlds/seed") { try await changeSeed($0, $1) },
+            page("GET", "setup") { try await setUpPage($0) },
+            page("GET", "setup/:guide") { try await guidePage($0) },
         ]
     }
 }

@@ -16,8 +16,8 @@ extension Inspector {
 
     func worldsPage(
         _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
-    ) async -> Response {
-        let all = control.worlds.list
+    ) async throws -> Response {
+        let all = try control.worlds.list()
         let query = exchange.request.queryForm
         let search = query["search"] ?? ""
         let found = search.isEmpty ? all : all.filter { $0.name.contains(search) }
@@ -26,7 +26,7 @@ extension Inspector {
         let shown = Array((after.isEmpty ? found[...] : rest).prefix(Inspector.worldsOnPage))
         let more = (after.isEmpty ? found.count : rest.count) > shown.count
         // Refusals are counted where the recording is searched, not on a worker.
-        let listed = await control.worlds.budget.recordings.search(in: shown.map(\.recording)) {
+        let listed = try await control.worlds.budget.recordings.search(in: shown.map(\.recording)) {
             shown.map { entry in
                 let exchanges = entry.recording.exchanges
                 return Listed(
@@ -43,7 +43,7 @@ extension Inspector {
                     "p", [],
                     "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It "
                         + "is made when it is first named, and goes when nobody has used it for an hour."),
-                notice(exchange), refusalNote(refusal),
+                try notice(exchange), refusalNote(refusal),
                 all.count > Inspector.worldsOnPage || !search.isEmpty ? searchForm(exchange, query) : .group([]),
                 .tag("div", [("id", "worlds-list"), ("data-follow", nil)], table(exchange, listed)),
                 more ? next(exchange, search, listed.last?.world.name ?? "") : .group([]),
@@ -155,45 +155,47 @@ extension Inspector {
 
     // MARK: - Changes
 
-    func makeWorld(_ exchange: Exchange, _ form: Form) async -> Response {
+    func makeWorld(_ exchange: Exchange, _ form: Form) async throws -> Response {
         var order = JSONObject([("name", OrderValue.text("name", form) ?? "")])
         order["listen"] = OrderValue.number("listen", form)
-        do throws(CallRefusal) {
+        do {
             let made = try await call("POST", "worlds", .object(order), in: exchange)
-            return changed(
+            return try changed(
                 exchange, show: "worlds",
                 saying: "The world \(form["name"] ?? "") is at \(made["url"]?.string ?? "its name").")
-        } catch {
-            return await worldsPage(exchange, form, status: error.status, refusal: error)
+        } catch let error as CallRefusal {
+            return try await worldsPage(exchange, form, status: error.status, refusal: error)
         }
     }
 
-    func resetWorld(_ exchange: Exchange, _ form: Form) async -> Response {
-        await change(
+    func resetWorld(_ exchange: Exchange, _ form: Form) async throws -> Response {
+        try await change(
             exchange, "POST", "worlds/\(Inspector.segment(form["name"]))/reset",
             saying: "The world \(form["name"] ?? "") has begun afresh.")
     }
 
-    func deleteWorld(_ exchange: Exchange, _ form: Form) async -> Response {
+    func deleteWorld(_ exchange: Exchange, _ form: Form) async throws -> Response {
         guard form["name"] != exchange.world.name else {
             // The page itself would make it anew.
             let refusal = CallRefusal(
                 status: 409,
                 message: "this page is in that world, and would make it anew: delete it from another world",
                 path: nil, issues: [], more: nil)
-            return await worldsPage(exchange, status: 409, refusal: refusal)
+            return try await worldsPage(exchange, status: 409, refusal: refusal)
         }
-        return await change(
+        return try await change(
             exchange, "DELETE", "worlds/\(Inspector.segment(form["name"]))",
             saying: "The world \(form["name"] ?? "") was deleted.")
     }
 
-    private func change(_ exchange: Exchange, _ method: String, _ path: String, saying text: String) async -> Response {
-        do throws(CallRefusal) {
+    private func change(_ exchange: Exchange, _ method: String, _ path: String, saying text: String) async throws
+        -> Response
+    {
+        do {
             _ = try await call(method, path, in: exchange)
-            return changed(exchange, show: "worlds", saying: text)
-        } catch {
-            return await worldsPage(exchange, status: error.status, refusal: error)
+            return try changed(exchange, show: "worlds", saying: text)
+        } catch let error as CallRefusal {
+            return try await worldsPage(exchange, status: error.status, refusal: error)
         }
     }
 

@@ -8,11 +8,11 @@ extension Inspector {
     /// How many exchanges one page shows.
     private static let shownSteps = 40
 
-    func flow(_ exchange: Exchange) async -> Response {
+    func flow(_ exchange: Exchange) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let from = exchange.request.queryForm["from"].flatMap { Int($0) }
         let reader = reader(exchange)
-        return await exchange.world.recording.search {
+        return try await exchange.world.recording.search {
             let known = exchange.world.recording.known().exchanges
             let exchanges = known.filter { $0.flow == id }
             guard let last = known.last, !exchanges.isEmpty else {

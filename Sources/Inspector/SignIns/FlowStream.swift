@@ -11,9 +11,9 @@ import Time
 // flows, rendered as in the page. "reload" says that more has changed than an event should hold.
 
 extension Inspector {
-    func flowEvents(_ exchange: Exchange) async -> Response {
+    func flowEvents(_ exchange: Exchange) async throws -> Response {
         guard let lease = control.listenerLease() else { return control.tooManyListeners() }
-        await exchange.world.recording.refresh()
+        try await exchange.world.recording.refresh()
         let form = exchange.request.queryForm
         let stream = FlowStream(
             exchange, self, after: form["after"].flatMap { Int($0) } ?? 0, filter: FlowFilter(form), flow: form["flow"],

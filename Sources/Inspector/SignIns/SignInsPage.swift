@@ -10,10 +10,10 @@ import JOSE
 extension Inspector {
     var signInsOperations: [Operation] {
         [
-            page("GET", "") { await signIns($0) }, page("GET", "flows/events") { await flowEvents($0) },
-            page("GET", "flows/har") { await archive($0) },
+            page("GET", "") { try await signIns($0) }, page("GET", "flows/events") { try await flowEvents($0) },
+            page("GET", "flows/har") { try await archive($0) },
             form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
-            page("GET", "flows/:id") { await flow($0) },
+            page("GET", "flows/:id") { try await flow($0) },
         ]
     }
 
@@ -23,11 +23,11 @@ extension Inspector {
         }
     }
 
-    func signIns(_ exchange: Exchange) async -> Response {
+    func signIns(_ exchange: Exchange) async throws -> Response {
         let form = exchange.request.queryForm
         let (reader, filter) = (reader(exchange), FlowFilter(form))
         let before = form["before"].flatMap { FlowPlace($0) }
-        return await exchange.world.recording.search {
+        return try await exchange.world.recording.search {
             let flows = FlowPage(reader, filter, before: before)
             return page(
                 exchange, .signIns, title: "Sign-ins", scripts: ["signins"], lead: lead(exchange),
@@ -148,9 +148,9 @@ extension Inspector {
     }
 
     /// The whole recording, or one flow of it, as a HAR file.
-    private func archive(_ exchange: Exchange) async -> Response {
+    private func archive(_ exchange: Exchange) async throws -> Response {
         let flow = exchange.request.queryForm["flow"]
-        return await exchange.world.recording.search {
+        return try await exchange.world.recording.search {
             let known = exchange.world.recording.known().exchanges
             return control.archive(of: flow.map { flow in known.filter { $0.flow == flow } } ?? known)
         }

@@ -23,10 +23,10 @@ extension Inspector {
 
     var callbackOperations: [Operation] {
         [
-            page("GET", Inspector.callbackPath) { await callback($0) },
+            page("GET", Inspector.callbackPath) { try await callback($0) },
             // Without the checks of a page: it only leads to one.
             Operation("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
-            form("\(Inspector.callbackPath)/redeem") { await redeem($0, $1) },
+            form("\(Inspector.callbackPath)/redeem") { try await redeem($0, $1) },
         ]
     }
 
@@ -43,7 +43,7 @@ extension Inspector {
         return .redirect(to: exchange.inspector("\(Inspector.callbackPath)?\(form.encoded)"), status: 303)
     }
 
-    private func callback(_ exchange: Exchange) async -> Response {
+    private func callback(_ exchange: Exchange) async throws -> Response {
         let form = exchange.request.queryForm
         let (code, state) = (form["code"] ?? "", form["state"] ?? "")
         if let world = TrialState(state)?.world, world != exchange.world.name {
@@ -53,7 +53,7 @@ extension Inspector {
         }
         let fields = form.fields.filter { $0.name != Inspector.postMark }
         guard !fields.isEmpty else { return nothingCame(exchange) }
-        let came = await returned(exchange, fields, code: code, state: state)
+        let came = try await returned(exchange, fields, code: code, state: state)
         let name = came.provider.map { ValueReader.title(of: $0) } ?? "the provider"
         let person = came.code.flatMap { self.person($0.account, in: exchange) }
         let title =
@@ -93,13 +93,13 @@ extension Inspector {
     /// What the world knows of the values that came.
     private func returned(
         _ exchange: Exchange, _ fields: [Form.Field], code: String, state: String
-    ) async -> ReturnedSignIn {
+    ) async throws -> ReturnedSignIn {
         let (world, reader) = (exchange.world, ValueReader(exchange.world, by: control))
         let issued = code.isEmpty ? nil : reader.issued(code)
         let address = issued?.value.redirectURI ?? exchange.inspector(Inspector.callbackPath)
-        let explained = await control.explain(
+        let explained = try await control.explain(
             "\(address)?\(Form(fields: fields).encoded)", rawNonce: nil, in: world)
-        return await world.recording.search {
+        return try await world.recording.search {
             let search = RecordingSearch(world.recording.known().exchanges)
             let begun = state.isEmpty ? nil : search.sender(of: state, as: ["state"])
             let maker = search.maker(of: code) ?? begun
@@ -156,7 +156,7 @@ extension Inspector {
         return provider.trials(returningTo: redirectURI).first { $0.client == code.client }
     }
 
-    private func redeem(_ exchange: Exchange, _ form: Form) async -> Response {
+    private func redeem(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let (code, state) = (form["code"] ?? "", form["state"] ?? "")
         let reader = ValueReader(exchange.world, by: control)
         guard let (provider, value) = reader.issued(code), let offer = provider as? any OffersTrials,
@@ -183,7 +183,7 @@ extension Inspector {
             }
         }
         let answer = await exchange.fetch(form: fields, exchange.address.authority, trial.tokenPath, headers: headers)
-        return await redeemed(exchange, trial, value, answer)
+        return try await redeemed(exchange, trial, value, answer)
     }
 
     private func unredeemed(_ exchange: Exchange, _ status: Int, _ reason: String) -> Response {
@@ -214,7 +214,7 @@ extension Inspector {
     /// The page that shows the token endpoint's answer.
     private func redeemed(
         _ exchange: Exchange, _ trial: TrialSignIn, _ code: IssuedValue, _ answer: Response
-    ) async -> Response {
+    ) async throws -> Response {
         let members = try? JSONValue(parsing: answer.body, limits: .answer)
         let id = answer.header("Understudy-Request")
         var content: [HTML] = []
@@ -231,7 +231,7 @@ extension Inspector {
                     ShownText.isolated("\(trial.title) gave its tokens to \(trial.client): \(name) is signed in.")))
         }
         if let token {
-            let explained = await control.explain(token, rawNonce: nil, in: exchange.world)
+            let explained = try await control.explain(token, rawNonce: nil, in: exchange.world)
             if let read = explained.token {
                 content += [.tag("h2", [], "The ID token"), tokenCard(exchange, read, place: nil, number: 0)]
             }

@@ -6,21 +6,22 @@ import HTTPServer
 extension Inspector {
     var userOperations: [Operation] {
         [
-            page("GET", "users") { directories($0) }, page("GET", "users/:directory") { directory($0) },
-            page("GET", "users/:directory/:id") { user($0) }, page("GET", "users/:directory/:id/edit") { editUser($0) },
-            page("GET", "new/user/:directory") { newUser($0) },
-            form("new/user/:directory") { exchange, form in await addUser(exchange, form) },
-            form("users/:directory/:id/edit") { exchange, form in await changeUser(exchange, form) },
-            form("users/:directory/:id/act") { exchange, form in await actOnUser(exchange, form) },
-            form("users/:directory/:id/delete") { exchange, _ in await deleteUser(exchange) },
+            page("GET", "users") { try directories($0) }, page("GET", "users/:directory") { try directory($0) },
+            page("GET", "users/:directory/:id") { try user($0) },
+            page("GET", "users/:directory/:id/edit") { try editUser($0) },
+            page("GET", "new/user/:directory") { try newUser($0) },
+            form("new/user/:directory") { exchange, form in try await addUser(exchange, form) },
+            form("users/:directory/:id/edit") { exchange, form in try await changeUser(exchange, form) },
+            form("users/:directory/:id/act") { exchange, form in try await actOnUser(exchange, form) },
+            form("users/:directory/:id/delete") { exchange, _ in try await deleteUser(exchange) },
         ]
     }
 
     /// The directory that the address names, with the provider to which it belongs.
-    func foundDirectory(_ exchange: Exchange) -> (directory: any UserDirectory, provider: any Provider)? {
+    func foundDirectory(_ exchange: Exchange) throws -> (directory: any UserDirectory, provider: any Provider)? {
         let id = exchange.identifier("directory")
         for provider in providers where id.hasPrefix("\(provider.name):") {
-            return provider.userDirectory(id, in: exchange).map { ($0, provider) }
+            return try provider.userDirectory(id, in: exchange).map { ($0, provider) }
         }
         return nil
     }
@@ -39,13 +40,13 @@ extension Inspector {
     }
 
     /// All directories; those of providers that have any.
-    private func directories(_ exchange: Exchange) -> Response {
+    private func directories(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.queryForm
         var lists: [HTML] = []
         for provider in providers {
             let name = provider.name
             guard form["of"] == nil || form["of"] == name else { continue }
-            let found = provider.userDirectories(
+            let found = try provider.userDirectories(
                 after: form["of"] == name ? form["after"] : nil, limit: Inspector.linesShown, in: exchange)
             guard !found.directories.isEmpty || form["of"] == name else { continue }
             lists += [
@@ -59,7 +60,7 @@ extension Inspector {
         return page(
             exchange, .users, title: "App users",
             [
-                notice(exchange),
+                try notice(exchange),
                 .tag(
                     "p", [("class", "soft")],
                     "Whom apps know: they came into being when somebody signed in to an app. The people who sign in are under People."
@@ -81,8 +82,8 @@ extension Inspector {
     private static func count(_ users: Int) -> String { users == 1 ? "1 user" : "\(grouped(users)) users" }
 
     /// The users of one directory.
-    private func directory(_ exchange: Exchange) -> Response {
-        guard let (directory, _) = foundDirectory(exchange) else { return noDirectory(exchange) }
+    private func directory(_ exchange: Exchange) throws -> Response {
+        guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         let (form, summary) = (exchange.request.queryForm, directory.summary)
         let (search, path) = (form["q"] ?? "", Inspector.path(of: summary))
         let found = directory.users(search: search, after: form["after"], limit: Inspector.linesShown)
@@ -112,7 +113,7 @@ extension Inspector {
                 .tag("span", [("class", "soft")], "\(summary.kind) · \(Inspector.count(summary.users))")
             ] + (whole.map { [$0] } ?? []) + [make],
             [
-                notice(exchange),
+                try notice(exchange),
                 Inspector.search("Address, user ID or phone number begins with", search, at: path, exchange), list,
                 Inspector.paging([("q", search)], after: form["after"], next: found.next, at: path, exchange),
             ] + tenants)

@@ -7,8 +7,9 @@ import JSON
 extension Inspector {
     private typealias Found = (directory: any UserDirectory, user: InspectedUser, path: String, items: InspectedItems)
 
-    private func found(_ exchange: Exchange) -> Found? {
-        guard let (directory, provider) = foundDirectory(exchange), let user = directory.user(exchange.identifier("id"))
+    private func found(_ exchange: Exchange) throws -> Found? {
+        guard let (directory, provider) = try foundDirectory(exchange),
+            let user = directory.user(exchange.identifier("id"))
         else { return nil }
         let path = "\(Inspector.path(of: directory.summary))/\(Exchange.segment(user.line.id))"
         let items = InspectedItems(
@@ -17,13 +18,13 @@ extension Inspector {
         return (directory, user, path, items)
     }
 
-    func user(_ exchange: Exchange) -> Response {
-        guard let found = found(exchange) else { return noUser(exchange) }
-        return user(found, exchange)
+    func user(_ exchange: Exchange) throws -> Response {
+        guard let found = try found(exchange) else { return try noUser(exchange) }
+        return try user(found, exchange)
     }
 
-    private func noUser(_ exchange: Exchange) -> Response {
-        guard let (directory, _) = foundDirectory(exchange) else { return noDirectory(exchange) }
+    private func noUser(_ exchange: Exchange) throws -> Response {
+        guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         let reason = "There is no such user: it was deleted since."
         let path = Inspector.path(of: directory.summary)
         return page(
@@ -37,7 +38,7 @@ extension Inspector {
 
     private func user(
         _ found: Found, _ exchange: Exchange, status: Int = 200, refusal message: String? = nil
-    ) -> Response {
+    ) throws -> Response {
         let (user, path, summary) = (found.user, found.path, found.directory.summary)
         let lead = [
             user.line.isDisabled ? HTML.tag("span", [("class", "badge bad")], "disabled") : .group([]),
@@ -58,7 +59,7 @@ extension Inspector {
         let response = page(
             exchange, .users, title: ShownText.plain(user.line.title), status: status, lead: lead,
             [
-                notice(exchange), refusal(message),
+                try notice(exchange), refusal(message),
                 form(to: "\(path)/act", exchange, [("id", InspectedItems.form), ("hidden", nil)], []),
                 .tag(
                     "div", [("class", "card")], found.items.facts(user.facts),
@@ -67,26 +68,30 @@ extension Inspector {
         return message.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    func actOnUser(_ exchange: Exchange, _ form: Form) async -> Response {
-        guard let found = found(exchange) else { return noUser(exchange) }
+    func actOnUser(_ exchange: Exchange, _ form: Form) async throws -> Response {
+        guard let found = try found(exchange) else { return try noUser(exchange) }
         let key = form[InspectedItems.field] ?? ""
         let actions = found.user.actions + found.user.sections.flatMap(\.actions)
         guard let action = actions.first(where: { found.items.key(of: $0) == key }) else {
-            return user(found, exchange, status: 409, refusal: Inspector.notOffered)
+            return try user(found, exchange, status: 409, refusal: Inspector.notOffered)
         }
-        do throws(InspectedRefusal) {
-            return changed(exchange, show: found.path, saying: try await carryOut(action, in: exchange))
-        } catch { return user(found, exchange, status: error.status, refusal: error.message) }
+        do {
+            return try changed(exchange, show: found.path, saying: try await carryOut(action, in: exchange))
+        } catch let error as InspectedRefusal {
+            return try user(found, exchange, status: error.status, refusal: error.message)
+        }
     }
 
-    func deleteUser(_ exchange: Exchange) async -> Response {
-        guard let found = found(exchange) else { return noUser(exchange) }
-        do throws(InspectedRefusal) {
+    func deleteUser(_ exchange: Exchange) async throws -> Response {
+        guard let found = try found(exchange) else { return try noUser(exchange) }
+        do {
             try await found.directory.delete(found.user.line.id)
-            return changed(
+            return try changed(
                 exchange, show: Inspector.path(of: found.directory.summary),
                 saying: "\(found.user.line.title) is deleted.")
-        } catch { return user(found, exchange, status: error.status, refusal: error.message) }
+        } catch let error as InspectedRefusal {
+            return try user(found, exchange, status: error.status, refusal: error.message)
+        }
     }
 
     // MARK: - Forms
@@ -115,37 +120,37 @@ extension Inspector {
         return response.diagnosed(Diagnosis("\(fault.path.map { "\($0): " } ?? "")\(fault.message)"))
     }
 
-    func newUser(_ exchange: Exchange) -> Response {
-        guard let (directory, _) = foundDirectory(exchange) else { return noDirectory(exchange) }
+    func newUser(_ exchange: Exchange) throws -> Response {
+        guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         return formPage(
             directory, nil, SchemaForm(directory.fields, values: nil, fixed: directory.keyField), exchange)
     }
 
-    func editUser(_ exchange: Exchange) -> Response {
-        guard let found = found(exchange) else { return noUser(exchange) }
+    func editUser(_ exchange: Exchange) throws -> Response {
+        guard let found = try found(exchange) else { return try noUser(exchange) }
         let fields = SchemaForm(
             found.directory.fields, values: found.user.values, fixed: found.directory.keyField)
         return formPage(found.directory, found.user, fields, exchange)
     }
 
-    func addUser(_ exchange: Exchange, _ sent: Form) async -> Response {
-        guard let (directory, _) = foundDirectory(exchange) else { return noDirectory(exchange) }
+    func addUser(_ exchange: Exchange, _ sent: Form) async throws -> Response {
+        guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         var fields = SchemaForm(directory.fields, values: nil, fixed: directory.keyField, sent: sent)
         let body = fields.patch()
         fields.check(body, against: directory.fields)
         guard fields.faults.isEmpty else { return formPage(directory, nil, fields, exchange, status: 400) }
-        do throws(InspectedRefusal) {
+        do {
             let id = try await directory.add(body)
             let path = "\(Inspector.path(of: directory.summary))/\(Exchange.segment(id))"
-            return changed(exchange, show: path, saying: "The user is made.")
-        } catch {
+            return try changed(exchange, show: path, saying: "The user is made.")
+        } catch let error as InspectedRefusal {
             fields.faults = [(path: error.path, message: error.message)]
             return formPage(directory, nil, fields, exchange, status: error.status)
         }
     }
 
-    func changeUser(_ exchange: Exchange, _ sent: Form) async -> Response {
-        guard let found = found(exchange) else { return noUser(exchange) }
+    func changeUser(_ exchange: Exchange, _ sent: Form) async throws -> Response {
+        guard let found = try found(exchange) else { return try noUser(exchange) }
         let (directory, user) = (found.directory, found.user)
         var fields = SchemaForm(directory.fields, values: user.values, fixed: directory.keyField, sent: sent)
         let patch = fields.patch()
@@ -154,10 +159,10 @@ extension Inspector {
         fields.findConflicts()
         guard fields.faults.isEmpty else { return formPage(directory, user, fields, exchange, status: 409) }
         guard !patch.isEmpty else { return changed(exchange, show: found.path) }
-        do throws(InspectedRefusal) {
+        do {
             try await directory.change(user.line.id, patch)
-            return changed(exchange, show: found.path, saying: "The user is changed.")
-        } catch {
+            return try changed(exchange, show: found.path, saying: "The user is changed.")
+        } catch let error as InspectedRefusal {
             fields.faults = [(path: error.path, message: error.message)]
             return formPage(directory, user, fields, exchange, status: error.status)
         }

@@ -4,14 +4,14 @@ extension MailService: MailSubmission {
     /// Faults that are ordered for the end of a message hold for these, too; one that closes the connection refuses them.
     package func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
-    ) -> SubmittedMail {
+    ) throws -> SubmittedMail {
         let content = ReceivedContent(raw)
-        let fault = world.takeFault(at: .message, from: sender, to: recipients)
+        let fault = try world.takeFault(at: .message, from: sender, to: recipients)
         var submitted: SubmittedMail
         if let fault, !fault.fault.effect.onlyDelays {
             submitted = carryOut(fault, for: content, from: sender, to: recipients, in: world, request: request)
         } else {
-            let delivery = deliver(content, from: sender, to: recipients, in: world, request: request)
+            let delivery = try deliver(content, from: sender, to: recipients, in: world, request: request)
             submitted = SubmittedMail(delivery.rows, refusals: delivery.refusals)
         }
         submitted.delay = fault?.fault.effect.delay ?? .zero

@@ -22,22 +22,20 @@ extension MailService {
 
     /// Carries out the fault that is ordered for the message, or delivers it. What can't be kept, the sender may send again.
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
-        do throws(StoreFailure) {
-            return try StoreCall.checked { tried(content, envelope, in: world, request: request) }
-        } catch {
+        do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
                 decision: .reply(SMTPReply(451, "4.3.0", "the inbox can't be written")), note: "not kept",
-                diagnosis: error.diagnosis)
+                diagnosis: (error as? StoreFailure)?.diagnosis ?? Diagnosis("\(error)"))
         }
     }
 
     private func tried(
         _ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String
-    ) -> Taken {
-        let fault = world.takeFault(at: .message, from: envelope.sender, to: envelope.recipients)
+    ) throws -> Taken {
+        let fault = try world.takeFault(at: .message, from: envelope.sender, to: envelope.recipients)
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, !fault.fault.effect.onlyDelays else {
-            var taken = deliver(content, envelope, in: world, request: request)
+            var taken = try deliver(content, envelope, in: world, request: request)
             taken.fault = fault?.summary
             taken.decision = MailDecision(taken.decision.answer, after: delay)
             return taken
@@ -57,14 +55,14 @@ extension MailService {
 
     private func deliver(
         _ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String
-    ) -> Taken {
+    ) throws -> Taken {
         guard world.hasRoom(forMail: content.raw.count) else {
             let reply = SMTPReply(452, "4.3.1", "the inboxes of all worlds hold too much: delete mail")
             return Taken(
                 decision: .reply(reply), note: "not kept",
                 diagnosis: Diagnosis("there is no room for the mail: DELETE mail empties an inbox"))
         }
-        let delivery = deliver(
+        let delivery = try deliver(
             content, from: envelope.sender, to: envelope.recipients, in: world, request: request)
         let ids = delivery.rows.map(\.id)
         let shown = ids.prefix(3).joined(separator: ", ") + (ids.count > 3 ? "…" : "")

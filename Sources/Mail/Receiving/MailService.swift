@@ -35,46 +35,46 @@ extension MailService {
     /// is refused is kept, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
-    ) -> Delivery {
+    ) throws -> Delivery {
         var delivery = Delivery()
         var others: [String] = []
-        func keep(_ recipients: [String], _ relay: SentMessage.Relay? = nil) {
+        func keep(_ recipients: [String], _ relay: SentMessage.Relay? = nil) throws {
             delivery.rows.append(
-                world.deliver(
+                try world.deliver(
                     SentMessage(
                         received: content, from: sender, to: recipients, relay: relay, request: request)))
         }
         for recipient in recipients {
             let mail = MailInTransit(in: world, from: sender, to: recipient, content: content)
-            guard let (title, verdict) = dispatcher.relay(mail) else {
+            guard let (title, verdict) = try dispatcher.relay(mail) else {
                 others.append(recipient)
                 continue
             }
             switch verdict {
             case .accepted: others.append(recipient)
             case .forwarded(let forwarded):
-                keep([recipient], SentMessage.Relay(title: title, address: recipient, forwarded: forwarded))
+                try keep([recipient], SentMessage.Relay(title: title, address: recipient, forwarded: forwarded))
             case .refused(let refusal):
                 delivery.refusals.append((recipient, refusal))
-                keep([recipient], SentMessage.Relay(title: title, address: recipient, refused: refusal))
+                try keep([recipient], SentMessage.Relay(title: title, address: recipient, refused: refusal))
             case .lost(let diagnosis):
                 delivery.losses.append(diagnosis)
-                keep([recipient], SentMessage.Relay(title: title, address: recipient, lost: diagnosis))
+                try keep([recipient], SentMessage.Relay(title: title, address: recipient, lost: diagnosis))
             }
         }
-        if !others.isEmpty { keep(others) }
+        if !others.isEmpty { try keep(others) }
         return delivery
     }
 
     /// Whether the envelope of a message to this recipient is refused, before its content is known. What another world would take
     /// isn't: the message's header may name that world.
-    func refusal(of recipient: String, from sender: String, in world: World, isFixed: Bool) -> MailRefusal? {
-        guard case .refused(let refusal) = verdict(recipient, sender, world) else { return nil }
+    func refusal(of recipient: String, from sender: String, in world: World, isFixed: Bool) throws -> MailRefusal? {
+        guard case .refused(let refusal) = try verdict(recipient, sender, world) else { return nil }
         guard !isFixed else { return refusal }
         // With too many of them to ask, it is decided when the header is there.
-        guard let others = dispatcher.otherWorlds(than: world) else { return nil }
-        let isOthers = others.contains { other in
-            switch verdict(recipient, sender, other) {
+        guard let others = try dispatcher.otherWorlds(than: world) else { return nil }
+        let isOthers = try others.contains { other in
+            switch try verdict(recipient, sender, other) {
             case .accepted, .forwarded: true
             case .refused, .lost, nil: false
             }
@@ -82,8 +82,8 @@ extension MailService {
         return isOthers ? nil : refusal
     }
 
-    private func verdict(_ recipient: String, _ sender: String, _ world: World) -> RelayVerdict? {
-        dispatcher.relay(MailInTransit(in: world, from: sender, to: recipient))?.verdict
+    private func verdict(_ recipient: String, _ sender: String, _ world: World) throws -> RelayVerdict? {
+        try dispatcher.relay(MailInTransit(in: world, from: sender, to: recipient))?.verdict
     }
 }
 

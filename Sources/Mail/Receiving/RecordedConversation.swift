@@ -33,7 +33,7 @@ final class RecordedConversation: MailConversation {
 
     private func findWorld(_ name: String?) throws(NoDestination) -> World {
         let world: World?
-        do throws(StoreFailure) { world = try dispatcher.worldOfMail(name) } catch {
+        do { world = try dispatcher.worldOfMail(name) } catch {
             throw NoDestination(reply: SMTPReply(451, "4.3.0", "the worlds can't be read"))
         }
         guard let world else {
@@ -57,12 +57,20 @@ final class RecordedConversation: MailConversation {
         }
         let world: World
         do throws(NoDestination) { world = try findWorld(label ?? named) } catch { return .reply(error.reply) }
-        let fault = world.takeFault(at: asked.step, from: asked.sender, to: asked.recipients)
+        do { return try decide(question, asked, session, in: world) } catch {
+            return .reply(SMTPReply(451, "4.3.0", "the world can't be written"))
+        }
+    }
+
+    private func decide(
+        _ question: MailQuestion, _ asked: Asked, _ session: SMTPSession, in world: World
+    ) throws -> MailDecision {
+        let fault = try world.takeFault(at: asked.step, from: asked.sender, to: asked.recipients)
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, fault.fault.effect.replacesAnswer else {
             if let fault { delays.append(fault.summary) }
             guard case .rcpt(let path) = question,
-                let refusal = service.refusal(
+                let refusal = try service.refusal(
                     of: path.address, from: session.envelope.sender, in: world, isFixed: label != nil)
             else { return MailDecision(.usual, after: delay) }
             prepare(asked, session, in: world) { $0.diagnosis = refusal.diagnosis }

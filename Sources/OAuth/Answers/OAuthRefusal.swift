@@ -5,7 +5,7 @@ import JSON
 
 /// A refusal in the words of the specifications, for providers that have none of their own: JSON with `error` and
 /// `error_description` (<https://datatracker.ietf.org/doc/html/rfc6749#section-5.2>).
-package struct OAuthRefusal: Error, Sendable {
+package struct OAuthRefusal: AnswerableError {
     package let name: String
     package let status: Int
     package let description: String
@@ -115,11 +115,11 @@ package struct OAuthRefusal: Error, Sendable {
     /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have, and `nonce` is what
     /// `use_dpop_nonce` tells a client.
     package static func ordered(
-        _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) -> String)? = nil
+        _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
     ) -> OperationTraits.Errors {
         OperationTraits.Errors(names) { order, exchange in
             var refusal = OAuthRefusal(order.name, description: order.description, order.diagnosis)
-            if order.name == "use_dpop_nonce" { refusal.nonce = nonce?(exchange) }
+            if order.name == "use_dpop_nonce" { refusal.nonce = try nonce?(exchange) }
             return isForBearers ? refusal.bearerResponse : refusal.response
         }
     }

@@ -17,8 +17,8 @@ package enum Decision: Sendable {
 
 extension Exchange {
     /// For an authorization endpoint.
-    package func decision(provider: String, client: String, interaction: Interaction?) -> Decision {
-        world.update { tables in
+    package func decision(provider: String, client: String, interaction: Interaction?) throws -> Decision {
+        try world.update { tables in
             decision(provider: provider, client: client, interaction: interaction, in: &tables)
         }
     }
@@ -36,9 +36,9 @@ extension Exchange {
     /// For a sign-in on a device, where nobody is asked: `account` is who is signed in there.
     package func nativeDecision(
         provider: String, client: String, interaction: Interaction?, account: String?
-    ) -> Decision {
+    ) throws -> Decision {
         let interaction = interaction ?? world.seed.interaction
-        return world.update { tables in
+        return try world.update { tables in
             let outcome = self.outcome(
                 &tables, provider: provider, client: client, interaction: interaction, account: account)
             let person = account.map { tables.account($0) } ?? tables.personSigningIn(interaction, outcome)

@@ -48,12 +48,12 @@ struct ClientAssertion: Sendable {
     }
 
     /// Notes that the assertion was used. `false` when it was before.
-    func use(in exchange: Exchange) -> Bool {
+    func use(in exchange: Exchange) throws -> Bool {
         guard let subject = claims["sub"]?.string, let id = claims["jti"]?.string,
             let expires = claims["exp"]?.numericDate
         else { return false }
         let host = exchange.address.host ?? ""
-        return exchange.world.update { tables in
+        return try exchange.world.update { tables in
             let row = UsedAssertion(key: "\(host) \(subject) \(id)", expires: expires)
             if let used = tables.find(UsedAssertion.self, row.key), used.expires > tables.now { return false }
             tables.put(row)

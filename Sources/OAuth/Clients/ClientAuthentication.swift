@@ -95,7 +95,7 @@ package struct ClientAuthentication: Sendable {
     /// Checks the proof. `audiences` are the values of which an assertion's `aud` must hold one.
     package func check(
         _ client: ClientCredentials, audiences: [String], in exchange: Exchange
-    ) throws(OAuthRefusal) {
+    ) throws {
         guard proof.methods.contains(where: { client.methods.contains($0) }) else {
             throw refusal(
                 received: proof.methods.map(\.rawValue).joined(separator: " or "),
@@ -116,7 +116,7 @@ package struct ClientAuthentication: Sendable {
             if let fault = ClientAssertion(token).fault(audiences: audiences, now: exchange.world.now) {
                 throw refusal("client_assertion: \(fault)")
             }
-            guard ClientAssertion(token).use(in: exchange) else {
+            guard try ClientAssertion(token).use(in: exchange) else {
                 throw refusal("client_assertion: its jti was used before, and an assertion works once: sign a new one")
             }
         }

@@ -99,7 +99,7 @@ extension Exchange {
     /// Who signs in on a device, to `client`; `account` is who is signed in there.
     package func nativeAccount(
         provider: String, client: some SeededOAuthClient, account: String?
-    ) throws(ControlRefusal) -> Account {
+    ) throws -> Account {
         try nativeDecision(provider: provider, client: client.id, interaction: client.interaction, account: account)
             .nativeApproval().account
     }

@@ -26,9 +26,9 @@ package struct DevicePages: Sendable {
     }
 
     /// A code that a person has entered, and then who it is.
-    package func decide(_ exchange: Exchange) -> Response {
+    package func decide(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
-        let page = pages.answer(form, in: exchange)
+        let page = try pages.answer(form, in: exchange)
         let code = page?.request["user_code"] ?? form["user_code"] ?? ""
         let problem = Diagnosis(
             received: "the code \(Diagnosis.quote(code))", "no device that waits shows this code: look again")
@@ -56,7 +56,7 @@ package struct DevicePages: Sendable {
         case .cancel: break
         }
         let (key, decided) = (device.key, decision)
-        let isDecided = exchange.world.update { tables in
+        let isDecided = try exchange.world.update { tables in
             guard tables.device(showing: code, at: realm)?.key == key else { return false }
             if case .approved(let account, _) = decided, tables.account(account) == nil { return false }
             return tables.change(DeviceAuthorization.self, key) { $0.decision = decided }

@@ -26,7 +26,7 @@ extension Operation {
     /// `POST /_understudy/v1/PROVIDER/revocations`. `told` is what its answer says beside.
     package static func revocations(
         of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
-        _ respond: @escaping @Sendable (Exchange, RevocationOrder) async -> Response
+        _ respond: @escaping @Sendable (Exchange, RevocationOrder) async throws -> Response
     ) -> Operation {
         .control(
             "POST", "\(provider)/revocations", about, reads: .body(RevocationOrder.self),
@@ -60,8 +60,8 @@ extension Exchange {
     /// `noClient` says why there is no client of that ID; `isOf` whether a grant is for it.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
-        end: (Grant) -> Bool
-    ) -> Response {
+        end: (Grant) throws -> Bool
+    ) rethrows -> Response {
         if let client = order.client, let message = noClient(client) {
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
         }
@@ -74,7 +74,7 @@ extension Exchange {
         guard isPerson else {
             return ControlAnswer.error(404, "noSuchAccount", noAccount(order.account ?? ""), path: "$.account")
         }
-        let ended = grants.count { end($0) }
+        let ended = try grants.count { try end($0) }
         if ended == 0, let account = order.account, let client = order.client {
             let message =
                 "account \(Diagnosis.quote(account)) hasn't authorized \(Diagnosis.quote(client)): sign in first"

@@ -35,9 +35,9 @@ package struct NewPerson: Sendable {
     package static func make(
         id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
         unless obstacle: (borrowing Transaction) -> String? = { _ in nil }
-    ) throws(Refusal) -> Account {
+    ) throws -> Account {
         guard TextRule.email.holds(email) else { throw Refusal("\"\(email)\" isn't an e-mail address.") }
-        let (free, owner) = exchange.world.update { tables in
+        let (free, owner) = try exchange.world.update { tables in
             (tables.freeID(id ?? NewPerson.id(from: email)), tables.first(Account.byEmail, email.lowercased()))
         }
         if let owner { throw Refusal("\(email) is the address of \(owner.fullName), who is here already.") }
@@ -50,7 +50,7 @@ package struct NewPerson: Sendable {
         } catch {
             throw Refusal("\(error)")
         }
-        let met = exchange.world.update { tables -> String? in
+        let met = try exchange.world.update { tables -> String? in
             if let obstacle = obstacle(tables) { return obstacle }
             guard tables.account(free) == nil, tables.first(Account.byEmail, email.lowercased()) == nil else {
                 return "Somebody else was quicker with \"\(free)\" or \(email): try again."
@@ -65,7 +65,7 @@ package struct NewPerson: Sendable {
         return account
     }
 
-    package func make(in exchange: Exchange) throws(Refusal) -> Account {
+    package func make(in exchange: Exchange) throws -> Account {
         guard !given.isEmpty || !family.isEmpty else { throw Refusal("A name is missing.") }
         return try NewPerson.make(
             members: JSONObject([

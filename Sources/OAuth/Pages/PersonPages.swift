@@ -37,12 +37,12 @@ package struct PersonPages: Sendable {
 
     /// The request that the form carries and what the person answered; `nil` for a form that isn't ours. Somebody who isn't among
     /// the people is made here.
-    package func answer(_ form: Form, in exchange: Exchange) -> (request: Form, answer: Answer)? {
+    package func answer(_ form: Form, in exchange: Exchange) throws -> (request: Form, answer: Answer)? {
         guard let request = form.carriedRequest else { return nil }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
         switch (form["action"], form["account"]) {
         case ("new", _): return (request, .page(newPerson(exchange, request, NewPerson(nil))))
-        case ("make", _): return (request, made(NewPerson(form), exchange, request))
+        case ("make", _): return (request, try made(NewPerson(form), exchange, request))
         case ("continue", let account?): return (request, .approved(account))
         case (nil, let account?): return (request, .chosen(account))
         default: return (request, .cancel)
@@ -81,8 +81,8 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    private func made(_ person: NewPerson, _ exchange: Exchange, _ request: Form) -> Answer {
-        do throws(NewPerson.Refusal) { return .chosen(try person.make(in: exchange).id) } catch {
+    private func made(_ person: NewPerson, _ exchange: Exchange, _ request: Form) throws -> Answer {
+        do { return .chosen(try person.make(in: exchange).id) } catch let error as NewPerson.Refusal {
             return .page(newPerson(exchange, request, person, problem: error.sentence))
         }
     }

@@ -71,7 +71,7 @@ extension AuthorizationServer {
     ///
     /// - Parameter refreshes: whether one that isn't fresh is fetched again, as it is where a sign-in begins.
     /// - Throws: `invalid_client`, when it can't be had or can't be used.
-    package func fetchClient(of exchange: Exchange, refreshes: Bool) async throws(OAuthRefusal) {
+    package func fetchClient(of exchange: Exchange, refreshes: Bool) async throws {
         guard policy.clientMetadataDocuments, let id = exchange.request.namedClient, ClientDocument.isAddress(id),
             client(id) == nil, policy.clientDocuments[id] == nil
         else { return }
@@ -91,7 +91,7 @@ extension AuthorizationServer {
             realm: realm, clientID: id, metadata: .object(description.metadata),
             freshUntil: fetched.time + fetched.age)
         guard row != known else { return }
-        exchange.world.update { tables in tables.put(row) }
+        try exchange.world.update { tables in tables.put(row) }
     }
 
     /// Documents come from hosts that the seed names, and from this machine: a client chooses the address.

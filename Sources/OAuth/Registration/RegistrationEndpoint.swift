@@ -7,12 +7,12 @@ import JSON
 
 extension AuthorizationServer {
     /// A client registers itself.
-    package func register(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    package func register(_ exchange: Exchange) throws -> Response {
+        do {
             if policy.registration == .token { try checkInitialToken(exchange) }
             let description = try ClientDescription(
                 reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
-            let row = exchange.world.update { tables -> DynamicClient? in
+            let row = try exchange.world.update { tables -> DynamicClient? in
                 // The limit is checked where it is kept.
                 guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
                 let row = DynamicClient(
@@ -31,7 +31,7 @@ extension AuthorizationServer {
                             + "(DELETE openid/clients), or reset it"))
             }
             return answer(row, exchange, status: 201)
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     /// A client reads its registration.
@@ -42,10 +42,10 @@ extension AuthorizationServer {
     }
 
     /// A client replaces its registration. Everything that it leaves out is as if it had never said it.
-    package func changeRegistration(_ exchange: Exchange) -> Response {
+    package func changeRegistration(_ exchange: Exchange) throws -> Response {
         let known: DynamicClient
         do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
-        do throws(OAuthRefusal) {
+        do {
             let body = try registrationBody(exchange)
             try check(body, against: known)
             let description = try ClientDescription(reading: body, for: policy, algorithms: algorithms)
@@ -54,7 +54,7 @@ extension AuthorizationServer {
                     "invalid_client_metadata",
                     Diagnosis("token_endpoint_auth_method can't begin or end to need a secret: register a new client"))
             }
-            let changed = exchange.world.update { tables -> DynamicClient? in
+            let changed = try exchange.world.update { tables -> DynamicClient? in
                 guard var row = tables.find(DynamicClient.self, known.key) else { return nil }
                 row.metadata = .object(description.metadata)
                 tables.put(row)
@@ -62,18 +62,18 @@ extension AuthorizationServer {
             }
             guard let changed else { return goneRegistration.bearerResponse }
             return answer(changed, exchange)
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     /// A client ends its registration.
-    package func endRegistration(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    package func endRegistration(_ exchange: Exchange) throws -> Response {
+        do {
             let known = try registration(of: exchange)
-            guard exchange.world.update({ $0.pop(DynamicClient.self, known.key) }) != nil else {
+            guard try exchange.world.update({ $0.pop(DynamicClient.self, known.key) }) != nil else {
                 throw goneRegistration
             }
             return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
-        } catch { return error.bearerResponse }
+        } catch let error as OAuthRefusal { return error.bearerResponse }
     }
 
     // MARK: - What is sent

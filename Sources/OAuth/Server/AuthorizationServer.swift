@@ -36,7 +36,7 @@ package protocol AuthorizationServer: Sendable {
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ session: BrowserSession?, scopes: [String],
         in exchange: Exchange
-    ) throws(OAuthRefusal) -> Response?
+    ) throws -> Response?
 }
 
 extension AuthorizationServer {
@@ -67,7 +67,7 @@ extension AuthorizationServer {
 
     /// The client that sends a form, once it has proved that it does. Assertions may be meant for the issuer, for the token
     /// endpoint, or for the endpoint to which they are sent.
-    package func authenticate(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata {
+    package func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID, in: exchange.world) else {
             throw authentication.unknownClient(because: noClient(authentication.clientID)) {

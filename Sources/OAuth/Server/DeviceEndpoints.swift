@@ -6,14 +6,14 @@ import JSON
 
 extension AuthorizationServer {
     /// A device asks for a code.
-    package func authorizeDevice(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    package func authorizeDevice(_ exchange: Exchange) throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             try check(client, mayUse: DeviceAuthorization.grantType)
             let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
             let lifetimes = policy.lifetimes
-            let device = exchange.world.update { tables in
+            let device = try exchange.world.update { tables in
                 tables.beginDevice(
                     at: realm, client: client.clientID, scopes: scopes, lifetime: lifetimes.deviceCode,
                     interval: lifetimes.deviceInterval)
@@ -26,7 +26,7 @@ extension AuthorizationServer {
                 "expires_in": .integer(lifetimes.deviceCode.seconds),
                 "interval": .integer(device.interval.seconds),
             ])
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     private func devicePages(_ exchange: Exchange) -> DevicePages {
@@ -39,7 +39,7 @@ extension AuthorizationServer {
 
     package func devicePage(_ exchange: Exchange) -> Response { devicePages(exchange).enterCode(exchange) }
 
-    package func decideOnDevice(_ exchange: Exchange) -> Response { devicePages(exchange).decide(exchange) }
+    package func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages(exchange).decide(exchange) }
 
     /// A device's poll for the decision.
     package func poll(

@@ -14,27 +14,29 @@ extension AuthorizationServer {
     private var signInPages: PersonPages { pages(at: policy.paths.authorization) }
 
     /// The authorization endpoint: <https://openid.net/specs/openid-connect-core-1_0.html#AuthorizationEndpoint>.
-    package func authorize(_ exchange: Exchange, _ form: Form) -> Response {
-        do throws(RequestedAuthorization.Failure) {
+    package func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
+        do {
             let request = try RequestedAuthorization(form, at: self, in: exchange)
             return try carryOut(begin(request, in: exchange), request, exchange)
-        } catch { return response(to: error) }
+        } catch let error as RequestedAuthorization.Failure { return response(to: error) }
     }
 
     /// POST is a page's form, or an authorization request.
-    package func authorizeByPost(_ exchange: Exchange) -> Response {
+    package func authorizeByPost(_ exchange: Exchange) throws -> Response {
         let body = exchange.request.bodyForm
-        guard let (form, answer) = signInPages.answer(body, in: exchange) else { return authorize(exchange, body) }
-        do throws(RequestedAuthorization.Failure) {
+        guard let (form, answer) = try signInPages.answer(body, in: exchange) else {
+            return try authorize(exchange, body)
+        }
+        do {
             let request = try RequestedAuthorization(form, at: self, in: exchange, isAnswer: true)
             return try carryOut(go(on: request, answer, in: exchange), request, exchange)
-        } catch { return response(to: error) }
+        } catch let error as RequestedAuthorization.Failure { return response(to: error) }
     }
 
     private func carryOut(
         _ step: SignInStep, _ request: RequestedAuthorization, _ exchange: Exchange
-    ) throws(RequestedAuthorization.Failure) -> Response {
-        do throws(OAuthRefusal) {
+    ) throws -> Response {
+        do {
             switch step {
             case .page(let page): return page
             case .refused(let refusal): throw refusal
@@ -43,15 +45,18 @@ extension AuthorizationServer {
                     request, by: account, session, scopes: scopes ?? request.parameters.scopes, in: exchange)
                 return answer ?? response(to: .page(.unknownPushedRequest(request.pushed?.key ?? "")))
             }
-        } catch { throw .answer(error, answer(exchange, to: request.redirectURI, of: request.fields)) }
+        } catch let error as OAuthRefusal {
+            throw RequestedAuthorization.Failure.answer(
+                error, answer(exchange, to: request.redirectURI, of: request.fields))
+        }
     }
 
     /// An authorization request that has just come: what was ordered for it, who is signed in with the browser, or a page.
-    private func begin(_ request: RequestedAuthorization, in exchange: Exchange) -> SignInStep {
+    private func begin(_ request: RequestedAuthorization, in exchange: Exchange) throws -> SignInStep {
         let session = exchange.session(at: realm).flatMap { session in
             request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
         }
-        let decision = exchange.decision(
+        let decision = try exchange.decision(
             provider: provider, client: request.client.clientID, interaction: request.client.interaction ?? interaction)
         switch decision {
         case .cancel: return refused("access_denied", "a cancel was ordered as an outcome")

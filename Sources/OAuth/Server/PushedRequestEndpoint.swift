@@ -6,8 +6,8 @@ import JSON
 
 extension AuthorizationServer {
     /// Checks an authorization request as the authorization endpoint would, and keeps it.
-    package func push(_ exchange: Exchange) -> Response {
-        do throws(OAuthRefusal) {
+    package func push(_ exchange: Exchange) throws -> Response {
+        do {
             let form = try exchange.request.parameters()
             let client = try authenticate(exchange, form)
             guard form["request_uri"] == nil else {
@@ -31,13 +31,13 @@ extension AuthorizationServer {
                         received: "a request of \(size) bytes", expected: "at most \(PushedRequest.sizeLimit)",
                         "push a shorter one"))
             }
-            let pushed = exchange.world.update { tables in
+            let pushed = try exchange.world.update { tables in
                 tables.push(wanted, of: key(of: client), for: policy.lifetimes.pushedRequest)
             }
             return OAuthRefusal.json(
                 ["request_uri": .string(pushed.key), "expires_in": .integer(policy.lifetimes.pushedRequest.seconds)],
                 status: 201)
-        } catch { return error.response }
+        } catch let error as OAuthRefusal { return error.response }
     }
 
     /// A request that is pushed with a proof names the proof's key: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.

@@ -22,7 +22,7 @@ package struct DPoPProof: Sendable {
     ///   - token: The access token that comes with it.
     package init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
-    ) throws(OAuthRefusal) {
+    ) throws {
         let headers = exchange.request.headers.filter { $0.name.lowercased() == "dpop" }
         guard let text = headers.first?.value else { return nil }
         guard headers.count == 1 else { throw DPoPProof.refusal("there are \(headers.count) DPoP headers: send one") }
@@ -89,11 +89,11 @@ package struct DPoPProof: Sendable {
     }
 
     /// A proof works once.
-    private func use(in exchange: Exchange) throws(OAuthRefusal) {
+    private func use(in exchange: Exchange) throws {
         guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {
             throw DPoPProof.refusal("jti is empty or longer than 256 bytes")
         }
-        let isNew = exchange.world.update { tables in
+        let isNew = try exchange.world.update { tables in
             let row = UsedProof(
                 key: "\(thumbprint) \(id)", expires: tables.now + DPoPProof.tolerance.age + DPoPProof.tolerance.ahead)
             if let used = tables.find(UsedProof.self, row.key), used.expires > tables.now { return false }
@@ -142,21 +142,21 @@ struct ProofNonceKey: Row {
 extension AuthorizationServer {
     /// The nonces that proofs may carry: that of the present five minutes, and that of the five minutes before. There are none where
     /// the server asks for none.
-    package func proofNonces(_ exchange: Exchange) -> [String] {
-        policy.asksForProofNonce ? [0, 1].map { proofNonce(exchange, periodsAgo: $0) } : []
+    package func proofNonces(_ exchange: Exchange) throws -> [String] {
+        try policy.asksForProofNonce ? [0, 1].map { try proofNonce(exchange, periodsAgo: $0) } : []
     }
 
     /// The nonce of a period. Nobody else can compute it.
-    package func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) -> String {
+    package func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
         let period = exchange.world.now.seconds / 300 - periodsAgo
-        let code = Digest.hmacSHA256(key: proofNonceKey(exchange.world), Array("\(period)".utf8))
+        let code = Digest.hmacSHA256(key: try proofNonceKey(exchange.world), Array("\(period)".utf8))
         return Base64URL.encode(Array(code.prefix(18)))
     }
 
-    private func proofNonceKey(_ world: World) -> [UInt8] {
+    private func proofNonceKey(_ world: World) throws -> [UInt8] {
         let known = world.read { $0.find(ProofNonceKey.self, realm) }
         let row =
-            known
+            try known
             ?? world.update { tables in
                 if let known = tables.find(ProofNonceKey.self, realm) { return known }
                 let made = ProofNonceKey(key: realm, secret: Hex.encode(tables.random.bytes(32)))
@@ -167,7 +167,7 @@ extension AuthorizationServer {
     }
 
     /// The proof that comes with a request to the token endpoint.
-    package func tokenProof(_ exchange: Exchange) throws(OAuthRefusal) -> DPoPProof? {
+    package func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }
         guard policy.dpop == .required else { return nil }
@@ -176,7 +176,7 @@ extension AuthorizationServer {
     }
 
     /// The proof that comes with a request to an endpoint of the server's own.
-    func serverProof(_ exchange: Exchange) throws(OAuthRefusal) -> DPoPProof? {
+    func serverProof(_ exchange: Exchange) throws -> DPoPProof? {
         let url = exchange.address.url(of: host, exchange.address.path)
         return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))
     }

@@ -28,7 +28,7 @@ extension OpenIDProvider {
             reads: .noQuery,
             answers: [.empty("There are none.")]
         ) { exchange in
-            exchange.world.update { tables in
+            try exchange.world.update { tables in
                 while let client = tables.first(DynamicClient.self) { tables.remove(DynamicClient.self, client.key) }
                 while let document = tables.first(ClientDocument.self) {
                     tables.remove(ClientDocument.self, document.key)
@@ -47,7 +47,7 @@ extension OpenIDProvider {
                 .empty("It is removed."),
                 .refusal(404, "noSuchClient", "No client of this ID has registered at any issuer."),
             ]
-        ) { removeClient($0) }
+        ) { try removeClient($0) }
     }
 
     private struct ClientPage: SchemaObject {
@@ -82,10 +82,10 @@ extension OpenIDProvider {
         return ControlAnswer.ok(.object(answer))
     }
 
-    private func removeClient(_ exchange: Exchange) -> Response {
+    private func removeClient(_ exchange: Exchange) throws -> Response {
         let id = exchange.parameters["client"] ?? ""
         let keys = issuers.map { DynamicClient.key(id, at: $0.realm) }
-        let isRemoved = exchange.world.update { tables in
+        let isRemoved = try exchange.world.update { tables in
             var isRemoved = false
             for key in keys where tables.pop(DynamicClient.self, key) != nil { isRemoved = true }
             return isRemoved

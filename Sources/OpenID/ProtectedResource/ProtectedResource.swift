@@ -54,11 +54,11 @@ struct ProtectedResource: Sendable {
             Operation("GET", [], place, cors: .any) { document($0) }
         }
         let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
-        let post = Operation("POST", [], path, cors: exposing, keys: keys, .api(bearers)) { answer($0) }
+        let post = Operation("POST", [], path, cors: exposing, keys: keys, .api(bearers)) { try answer($0) }
         // There is nothing to listen to, and no session to end.
         let others = ["GET", "DELETE"].map { method in
             Operation(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
-                do throws(Refusal) { _ = try access(exchange) } catch { return error.response }
+                do { _ = try access(exchange) } catch let error as Refusal { return error.response }
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
                 ).diagnosed(
@@ -100,8 +100,8 @@ struct ProtectedResource: Sendable {
 
     // MARK: - Messages
 
-    private func answer(_ exchange: Exchange) -> Response {
-        do throws(Refusal) {
+    private func answer(_ exchange: Exchange) throws -> Response {
+        do {
             let access = try access(exchange)
             let request = exchange.request
             let headers = PostedMessage.Headers(
@@ -114,7 +114,7 @@ struct ProtectedResource: Sendable {
             }
             if message.calledTool == ResourceTools.writeNote { try expect(policy.writeScope, access, exchange) }
             return json(message.answer(as: ResourceTools.identity, tools: ResourceTools.all(access)))
-        } catch { return error.response }
+        } catch let error as Refusal { return error.response }
     }
 
     private func json(_ answer: PostedMessage.Answer) -> Response {

@@ -26,7 +26,7 @@ extension ProtectedResource {
     }
 
     /// Checks the access token: whose it is, that it works, for whom it is meant, and what every request needs.
-    func access(_ exchange: Exchange) throws(Refusal) -> ResourceAccess {
+    func access(_ exchange: Exchange) throws -> ResourceAccess {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
         let scheme = words.first?.lowercased() ?? ""
         guard words.count == 2, scheme == "bearer" || scheme == "dpop" && dpop != .off else {
@@ -34,14 +34,14 @@ extension ProtectedResource {
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
         let text = String(words[1])
-        do throws(OAuthRefusal) {
+        do {
             let access = try access(text, exchange)
             let presented = PresentedAccessToken(text: text, isBound: scheme == "dpop")
             try access.server.check(
                 presented, boundTo: access.thumbprint, at: identifier(exchange), in: exchange)
             for scope in policy.scopes { try check(scope, access) }
             return access
-        } catch {
+        } catch let error as OAuthRefusal {
             let isBound = scheme == "dpop" || dpop == .required
             throw Refusal(response: refusal(error, policy.scopes, in: exchange, isBound: isBound))
         }

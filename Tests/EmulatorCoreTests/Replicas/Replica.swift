@@ -20,7 +20,7 @@ final class Replica: Sendable {
     ) throws {
         let input = text.map { SeedInput.json($0) } ?? .builtIn
         let seed = try SeedInput.load([input])
-        worlds = WorldRegistry(
+        worlds = try WorldRegistry(
             seed: seed, generator: KeyGenerator(texts: archive), archive: archive, now: now)
         var options = RunningServer.Options()
         options.scenarios = scenarios

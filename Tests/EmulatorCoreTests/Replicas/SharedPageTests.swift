@@ -43,8 +43,8 @@ struct SharedPageTests {
         }
         thread.start()
         #expect(eventually { b.worlds.budget.listeners.count > 0 })
-        let world = try #require(a.worlds.existing("default"))
-        world.deliver(try SampleMail.rails.message(to: ["ada@example.com"]))
+        let world = try #require(try a.worlds.existing("default"))
+        try world.deliver(try SampleMail.rails.message(to: ["ada@example.com"]))
         let sent = Date()
         #expect(eventually { answer.withLock { $0 != nil } })
         let found = try #require(answer.withLock { $0 })

@@ -77,7 +77,9 @@ struct SharedSeedTests {
         let pair = try kind.pair()
         defer { pair.end() }
         let (a, b) = (pair.a, pair.b)
-        let (mine, others) = (try #require(a.worlds.existing("default")), try #require(b.worlds.existing("default")))
+        let (mine, others) = (
+            try #require(try a.worlds.existing("default")), try #require(try b.worlds.existing("default"))
+        )
         let seed = try SeedInput.checked([SeedSource(name: "x", sent: Array(#"{"accounts":[{"id":"x"}]}"#.utf8))])
         let played = PlayedSeed(seed, providers: [], own: [])
         let addition = LocatedJSON(["accounts": [["id": "x"]]], file: "x")
@@ -85,9 +87,9 @@ struct SharedSeedTests {
             try #require(a.worlds.budget.seeds.take(10, playing: played)),
             try #require(b.worlds.budget.seeds.take(10, playing: played))
         )
-        #expect(a.worlds.give(played, leases.0, to: mine, adding: addition))
+        try #expect(a.worlds.give(played, leases.0, to: mine, adding: addition))
         // It hasn't seen that yet.
-        #expect(!b.worlds.give(played, leases.1, to: others, adding: addition))
+        try #expect(!b.worlds.give(played, leases.1, to: others, adding: addition))
         #expect(b.worlds.held("default") === others)
     }
 }
@@ -108,7 +110,7 @@ struct SharedKeyTests {
         #expect(begun.count == 3 && published(b) == begun)
         let new = try #require(a.call("POST", "apple/keys/rotate", [:]).json["signing"]?.string)
         #expect(published(b) == Array(begun.dropFirst()) + [new])
-        let world = try #require(b.worlds.existing("default"))
+        let world = try #require(try b.worlds.existing("default"))
         #expect(world.keys[.init("apple")].signing(at: world.now)?.id == new)
         let newest = try #require(b.call("POST", "apple/keys/rotate", [:]).json["signing"]?.string)
         #expect(published(a) == [begun[2], new, newest])
@@ -122,7 +124,7 @@ struct SharedKeyTests {
         let a = try Replica(of: memory.archive(replica: 1))
         let b = try Replica(of: memory.archive(replica: 2))
         let begun = published(a)
-        let world = try #require(a.worlds.existing("default"))
+        let world = try #require(try a.worlds.existing("default"))
         memory.fail(StoreFailure(.readOnly, "the database has become read-only"))
         #expect(a.call("POST", "apple/keys/rotate", [:]).status == 503)
         memory.fail(nil)
@@ -135,11 +137,11 @@ struct SharedKeyTests {
         let pair = try kind.pair()
         defer { pair.end() }
         let (a, b) = (pair.a, pair.b)
-        let ring = try #require(a.worlds.existing("default")).keys[.init("apple")]
+        let ring = try #require(try a.worlds.existing("default")).keys[.init("apple")]
         await ring.unpublishedIsReady()
         let key = try #require(ring.unpublished())
-        let others = try #require(b.worlds.existing("default")).keys[.init("apple")]
-        #expect(others.known(key.id)?.state == .neverPublished)
+        let others = try #require(try b.worlds.existing("default")).keys[.init("apple")]
+        try #expect(others.known(key.id)?.state == .neverPublished)
     }
 }
 
@@ -170,21 +172,21 @@ struct SharedPreparationTests {
         let pair = try kind.pair()
         defer { pair.end() }
         let (a, b) = (pair.a, pair.b)
-        let (mine, others) = (try #require(a.worlds.world("one")), try #require(b.worlds.world("one")))
+        let (mine, others) = (try #require(try a.worlds.world("one")), try #require(try b.worlds.world("one")))
         var (first, second) = (SharedPreparation(mine, by: 1), SharedPreparation(others, by: 2))
-        #expect(first.next(at: 0) == .mine)
-        #expect(second.next(at: 100) == .wait)
-        #expect(second.next(at: 109) == .wait)
+        try #expect(first.next(at: 0) == .mine)
+        try #expect(second.next(at: 100) == .wait)
+        try #expect(second.next(at: 109) == .wait)
         // A sign that it is still at it.
-        #expect(first.next(at: 9) == .mine)
-        #expect(second.next(at: 110) == .wait)
-        #expect(second.next(at: 120) == .mine)
+        try #expect(first.next(at: 9) == .mine)
+        try #expect(second.next(at: 110) == .wait)
+        try #expect(second.next(at: 120) == .mine)
         // The first one comes back too late: its end doesn't count.
-        first.finish()
+        try first.finish()
         #expect(!mine.isPrepared)
-        second.finish()
-        #expect(second.next(at: 121) == .done)
-        #expect(first.next(at: 22) == .done)
+        try second.finish()
+        try #expect(second.next(at: 121) == .done)
+        try #expect(first.next(at: 22) == .done)
         // As the store knows, once this replica has looked.
         #expect(a.call("GET", "faults", world: "one").status == 200)
         #expect(mine.isPrepared)

@@ -101,7 +101,7 @@ struct SharedWorldTests {
         _ = a.call("POST", "clock", ["set": "2031-02-03T04:05:06Z", "freeze": true])
         _ = a.call("POST", "outcomes", SharedWorldTests.order)
         _ = a.call("POST", "faults", SharedWorldTests.fault)
-        let world = try #require(b.worlds.existing("default"))
+        let world = try #require(try b.worlds.existing("default"))
         #expect(world.now == Instant(seconds: 1_927_857_906))
         #expect(b.send("GET", "/api.github.com/user").status == 418)
         let inbox = world.inboxNumber
@@ -121,9 +121,9 @@ struct SharedWorldTests {
         defer { pair.end() }
         let (a, b) = (pair.a, pair.b)
         _ = a.call("POST", "worlds", ["name": "one"])
-        let world = try #require(a.worlds.existing("one"))
+        let world = try #require(try a.worlds.existing("one"))
         #expect(b.call("DELETE", "worlds/one").status == 204)
-        _ = world.order(Fault.any)
+        _ = try world.order(Fault.any)
         #expect(names(b.call("GET", "worlds")) == ["default"])
         #expect(a.call("GET", "faults", world: "one").json["faults"]?.array?.isEmpty == true)
     }
@@ -192,11 +192,11 @@ struct IdleSharedWorldTests {
     @Test("stay as long as one replica uses them, and go for all after that")
     func idle() throws {
         let (a, b) = (try replica(1), try replica(2))
-        for replica in [a, b] { #expect(replica.worlds.world("one") != nil) }
-        _ = a.worlds.world("two")
+        for replica in [a, b] { try #expect(replica.worlds.world("one") != nil) }
+        _ = try a.worlds.world("two")
         for _ in 0..<3 {
             pass(1_800)
-            _ = b.worlds.world("one")
+            _ = try b.worlds.world("one")
             try b.worlds.noteUses()
             try a.worlds.letIdleGo(forAll: true)
         }
@@ -213,7 +213,7 @@ struct IdleSharedWorldTests {
     @Test("are kept in memory where somebody listens to them")
     func listened() throws {
         let a = try replica(1)
-        let world = try #require(a.worlds.world("one"))
+        let world = try #require(try a.worlds.world("one"))
         let number = world.recording.listen {}
         pass(4_000)
         try a.worlds.letIdleGo(forAll: false)
@@ -226,8 +226,8 @@ struct IdleSharedWorldTests {
     @Test("go from the memory of a replica that isn't asked for them, once another has deleted them")
     func deleted() throws {
         let (a, b) = (try replica(1), try replica(2))
-        for name in ["one", "two"] { #expect(a.worlds.world(name) != nil) }
-        #expect(b.worlds.drop("one"))
+        for name in ["one", "two"] { try #expect(a.worlds.world(name) != nil) }
+        try #expect(b.worlds.drop("one"))
         #expect(a.worlds.held("one") != nil)
         try a.worlds.compareWithAll()
         #expect(a.worlds.held("one") == nil && a.worlds.held("two") != nil)
@@ -242,10 +242,10 @@ struct IdleSharedWorldTests {
             }
         }
         try a.worlds.compareWithAll()
-        #expect(a.worlds.world("more") == nil)
+        try #expect(a.worlds.world("more") == nil)
         #expect(a.worlds.counts.refused == 1)
         pass(200)
-        #expect(a.worlds.world("more") != nil)
+        try #expect(a.worlds.world("more") != nil)
         #expect(memory.state.withLock { $0.worlds["more"] != nil && $0.worlds.count < WorldRegistry.limit - 600 })
     }
 }

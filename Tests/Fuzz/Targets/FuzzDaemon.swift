@@ -47,9 +47,9 @@ final class FuzzDaemon: Sendable {
     /// As if it had just started.
     func reset() throws {
         for entry in worlds.all where entry.world.name != WorldRegistry.defaultName {
-            _ = worlds.drop(entry.world.name)
+            _ = try worlds.drop(entry.world.name)
         }
-        worlds.main.reset()
+        try worlds.main.reset()
         uses.withLock { $0 = SingleUses() }
         mayBeMalformed.withLock { $0 = false }
     }

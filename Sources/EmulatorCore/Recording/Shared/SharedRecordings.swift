@@ -54,60 +54,61 @@ extension RecordingStore {
     // MARK: - Searching
 
     /// Runs something that takes too long for a worker on the store's queue.
-    package func search<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        let call = StoreCall.current
-        return await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: StoreCall.within(call, find)) }
-        }
+    package func search<Result: Sendable, Failure: Error>(
+        _ find: @escaping @Sendable () throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await queue.run(find)
     }
 
     /// Runs a search of some recordings. It sees all that was answered before, at any replica.
     package func search<Result: Sendable>(
-        in recordings: [Recording], _ find: @escaping @Sendable () -> Result
-    ) async -> Result {
-        await refresh(recordings)
-        return await search(find)
+        in recordings: [Recording], _ find: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await refresh(recordings)
+        return try await search(find)
     }
 
     /// Runs a search of the recordings of all worlds, and of those that are gone.
-    package func searchAll<Result: Sendable>(_ find: @escaping @Sendable () -> Result) async -> Result {
-        if shared != nil { await update(all) }
-        return await search(find)
+    package func searchAll<Result: Sendable>(
+        _ find: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await update(all)
+        return try await search(find)
     }
 
     /// Copies what was answered before, at any replica.
-    package func refresh(_ recordings: [Recording]) async {
-        if shared != nil { await update(.worlds(recordings.map(\.world))) }
+    package func refresh(_ recordings: [Recording]) async throws(StoreFailure) {
+        try await update(.worlds(recordings.map(\.world)))
     }
 
     /// The same for all worlds; returns when it is done.
-    package func refreshAll() { if shared != nil { ask(all) } }
+    package func refreshAll() throws(StoreFailure) { try ask(all) }
 
     /// Finds out how many exchanges there are of each world; returns when it is done.
-    package func refreshCounts() { if shared != nil { ask(.counts) } }
+    package func refreshCounts() throws(StoreFailure) { try ask(.counts) }
 
     /// Empties shared recordings of worlds that have a name that fits; returns when it is done.
-    package func clearShared(forgetting: Bool, where isMeant: (String) -> Bool) {
-        refreshCounts()
-        clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
+    package func clearShared(forgetting: Bool, where isMeant: (String) -> Bool) throws(StoreFailure) {
+        try refreshCounts()
+        try clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
     }
 
-    func clearShared(_ worlds: [String], forgetting: Bool) {
-        ask(.clear(worlds, keepingRefusals: keepsRefusals && !forgetting))
+    func clearShared(_ worlds: [String], forgetting: Bool) throws(StoreFailure) {
+        try ask(.clear(worlds, keepingRefusals: keepsRefusals && !forgetting))
     }
 
     private var all: RecordingMirrors.Question { .all { [self] in Recording(in: self, of: $0) } }
 
-    private func update(_ question: RecordingMirrors.Question) async {
+    private func update(_ question: RecordingMirrors.Question) async throws(StoreFailure) {
         guard let shared else { return }
         let failure = await withCheckedContinuation { continuation in
             shared.mirrors.ask(question) { continuation.resume(returning: $0) }
         }
-        if let failure { StoreCall.current?.note(failure) }
+        if let failure { throw failure }
     }
 
-    func ask(_ question: RecordingMirrors.Question) {
-        if let failure = shared?.mirrors.wait(question) { StoreCall.current?.note(failure) }
+    func ask(_ question: RecordingMirrors.Question) throws(StoreFailure) {
+        if let failure = shared?.mirrors.wait(question) { throw failure }
     }
 
     /// Ends listening.

@@ -34,8 +34,6 @@ struct SharedPreparation {
         case mine
         /// Another replica does.
         case wait
-        /// The store has failed: `StoreCall` is told.
-        case failed
     }
 
     /// Seconds between two signs that a replica is still at it, and how long others wait for one.
@@ -53,33 +51,30 @@ struct SharedPreparation {
     }
 
     /// Takes the turn of a replica that gives no sign any more, too. `now` is the machine's monotonic clock, in seconds.
-    mutating func next(at now: Int = MachineClock.uptime) -> Turn {
+    mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica
-        let found = try? StoreCall.checked {
-            world.update { tables -> (turn: Turn, other: (replica: Int, beat: Int)?) in
-                let prepared = tables[PreparedWorld.self]
-                guard !prepared.isDone else { return (.done, nil) }
-                if let other = prepared.replica, other != replica,
-                    silent?.replica != other || silent?.beat != prepared.beat
-                {
-                    return (.wait, (other, prepared.beat))
-                }
-                tables[PreparedWorld.self].replica = replica
-                tables[PreparedWorld.self].beat = prepared.beat + 1
-                return (.mine, nil)
+        let found = try world.update { tables -> (turn: Turn, other: (replica: Int, beat: Int)?) in
+            let prepared = tables[PreparedWorld.self]
+            guard !prepared.isDone else { return (.done, nil) }
+            if let other = prepared.replica, other != replica,
+                silent?.replica != other || silent?.beat != prepared.beat
+            {
+                return (.wait, (other, prepared.beat))
             }
+            tables[PreparedWorld.self].replica = replica
+            tables[PreparedWorld.self].beat = prepared.beat + 1
+            return (.mine, nil)
         }
-        guard let found else { return .failed }
         if let other = found.other, seen?.replica != other.replica || seen?.beat != other.beat {
             seen = (other.replica, other.beat, now)
         }
         return found.turn
     }
 
-    /// The scenarios have been played. What failed is told to `StoreCall`; then another request does it again.
-    func finish() {
-        world.update { tables in
+    /// The scenarios have been played. When that can't be committed, another request plays them again.
+    func finish() throws(StoreFailure) {
+        try world.update { tables in
             // The world may have been reset meanwhile.
             if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].isDone = true }
         }
@@ -114,10 +109,8 @@ struct SharedPreparation {
         private func beat() {
             guard !hasStopped.load(ordering: .relaxed) else { return }
             do throws(StoreFailure) {
-                try StoreCall.checked {
-                    world.update { tables in
-                        if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].beat += 1 }
-                    }
+                try world.update { tables in
+                    if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].beat += 1 }
                 }
             } catch {
                 world.budget.notices.tell(.stores, error.diagnosis.line)

@@ -34,7 +34,7 @@ struct SharedWorldsWatch {
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
-            try StoreCall.checked { registry.refreshListened() }
+            try registry.refreshListened()
             let now = registry.now()
             guard now - noted >= SharedWorldsWatch.noteInterval else { return true }
             noted = now
@@ -51,11 +51,10 @@ struct SharedWorldsWatch {
 
 extension WorldRegistry {
     /// Sees what others have done in worlds that somebody listens to.
-    func refreshListened() {
+    func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
-        for world in state.withLock({ Array($0.worlds.values) })
-        where world.isListenedTo && world.state.store.refresh() == .gone {
-            letGo(world)
+        for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
+            if try world.state.store.refresh() == .gone { letGo(world) }
         }
     }
 
@@ -81,8 +80,8 @@ extension WorldRegistry {
             return state.worlds.values.filter { !there.contains($0.name) }
         }
         // One may have been made meanwhile.
-        try StoreCall.checked {
-            for world in missing where world.state.store.refresh() == .gone { letGo(world) }
+        for world in missing {
+            if try world.state.store.refresh() == .gone { letGo(world) }
         }
     }
 
@@ -95,6 +94,6 @@ extension WorldRegistry {
         guard forAll, let directory = archive?.directory else { return }
         let removed = try directory.removeIdle(
             WorldRegistry.idleLimit + SharedWorldsWatch.delay, atMost: WorldRegistry.limit, but: unnamed)
-        note(removed, as: \.idle)
+        try note(removed, as: \.idle)
     }
 }

@@ -22,8 +22,15 @@ extension WorldRegistry {
         let lock = Mutex(())
     }
 
-    func turn<Result>(of name: String, _ body: () -> Result) -> Result {
-        turns[Int(UInt(bitPattern: name.hashValue) % UInt(turns.count))].lock.withLock { _ in body() }
+    func turn<Value>(
+        of name: String, _ body: () throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        let turn = turns[Int(UInt(bitPattern: name.hashValue) % UInt(turns.count))]
+        // Typed errors don't come through the lock of a value that isn't there.
+        let result: Result<Value, StoreFailure> = turn.lock.withLock { _ in
+            do throws(StoreFailure) { return .success(try body()) } catch { return .failure(error) }
+        }
+        return try result.get()
     }
 
     /// Begins to look for what others do.
@@ -38,56 +45,43 @@ extension WorldRegistry {
     /// How often another replica may delete a world while it is asked for.
     private static let attempts = 5
 
-    func shared(_ name: String, makes: Bool) -> World? {
-        let call = StoreCall.current
+    /// With `refreshing`, what others have done before is seen in the world.
+    func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
-            guard let world = held(name) ?? takeUp(name, makes: makes) else { return nil }
-            // A request from outside, with those that the daemon sends itself for it, refreshes a world once.
-            if call?.hasRefreshed(world.state.store) != true {
-                guard world.state.store.refresh() != .gone else {
-                    letGo(world)
-                    continue
-                }
-                call?.noteRefreshed(world.state.store)
+            var found = held(name)
+            if found == nil { found = try takeUp(name, makes: makes) }
+            guard let world = found else { return nil }
+            if refreshing, try world.state.store.refresh() == .gone {
+                letGo(world)
+                continue
             }
-            do throws(StoreFailure) {
-                guard let current = try withItsSeed(world) else { continue }
-                state.withLock { $0.use(current, now()) }
-                return current
-            } catch {
-                call?.note(error)
-                return nil
-            }
+            guard let current = try withItsSeed(world) else { continue }
+            state.withLock { $0.use(current, now()) }
+            return current
         }
-        call?.note(StoreFailure(.slow, "the world \(name) is deleted again and again"))
-        return nil
+        throw StoreFailure(.slow, "the world \(name) is deleted again and again")
     }
 
     /// A world that this daemon doesn't hold: as it is in the store, or a new one.
-    private func takeUp(_ name: String, makes: Bool) -> World? {
-        turn(of: name) {
+    private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
+        try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
-            do throws(StoreFailure) {
-                guard let directory = archive?.directory else { return nil }
-                let isThere = try directory.has(name)
-                if !isThere {
-                    guard makes, try makeRoom(in: directory) else { return nil }
-                }
-                let world = try StoreCall.checked { made(name, makes: makes) }
-                guard !world.state.store.isGone else { return nil }
-                listenToOthers(world)
-                let unloaded = state.withLock { state in
-                    defer { state.worlds[name] = world }
-                    state.sharing.count += isThere ? 0 : 1
-                    return unload(&state)
-                }
-                // Freed outside the lock.
-                _ = consume unloaded
-                return world
-            } catch {
-                StoreCall.current?.note(error)
-                return nil
+            guard let directory = archive?.directory else { return nil }
+            let isThere = try directory.has(name)
+            if !isThere {
+                guard makes, try makeRoom(in: directory) else { return nil }
             }
+            let world = try made(name, makes: makes)
+            guard !world.state.store.isGone else { return nil }
+            listenToOthers(world)
+            let unloaded = state.withLock { state in
+                defer { state.worlds[name] = world }
+                state.sharing.count += isThere ? 0 : 1
+                return unload(&state)
+            }
+            // Freed outside the lock.
+            _ = consume unloaded
+            return world
         }
     }
 
@@ -101,7 +95,7 @@ extension WorldRegistry {
             let gone = try directory.removeIdle(
                 WorldRegistry.evictionLimit + SharedWorldsWatch.delay, atMost: WorldRegistry.limit / 16, but: unnamed)
             count -= gone.count
-            note(gone, as: \.changed)
+            try note(gone, as: \.changed)
         }
         state.withLock { state in
             state.sharing.count = count
@@ -112,10 +106,10 @@ extension WorldRegistry {
     }
 
     /// Worlds have been removed for all.
-    func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) {
+    func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
-        budget.recordings.clearShared(gone, forgetting: false)
+        try budget.recordings.clearShared(gone, forgetting: false)
     }
 
     // MARK: - What others do
@@ -133,22 +127,15 @@ extension WorldRegistry {
     ///
     /// - Throws: Why that seed can't be played here.
     private func withItsSeed(_ world: World) throws(StoreFailure) -> World? {
-        // Where it can't be read, the request is refused.
-        guard let digest = try? StoreCall.checked({ world.read { $0.value(StoredSeed.self).digest } }) else {
-            return world
-        }
-        guard digest != world.own?.digest else { return world }
-        let changed: Result<World?, StoreFailure> = turn(of: world.name) {
+        guard world.read({ $0.value(StoredSeed.self).digest }) != world.own?.digest else { return world }
+        return try turn(of: world.name) { () throws(StoreFailure) -> World? in
             // Another request may have done it meanwhile.
-            guard let world = held(world.name) else { return .success(nil) }
-            do throws(StoreFailure) {
-                let stored = try StoreCall.checked { world.read { $0.value(StoredSeed.self) } }
-                guard stored.digest != world.own?.digest else { return .success(world) }
-                let changed = try replayed(world, stored)
-                return .success(replace(world, with: changed) ? changed : nil)
-            } catch { return .failure(error) }
+            guard let world = held(world.name) else { return nil }
+            let stored = world.read { $0.value(StoredSeed.self) }
+            guard stored.digest != world.own?.digest else { return world }
+            let changed = try replayed(world, stored)
+            return replace(world, with: changed) ? changed : nil
         }
-        return try changed.get()
     }
 
     private func replayed(_ world: World, _ stored: StoredSeed) throws(StoreFailure) -> World {
@@ -160,14 +147,14 @@ extension WorldRegistry {
             throw StoreFailure(.unreadable, error.description)
         }
         guard let read else {
-            world.state.store.resume(seed, rows: seed)
+            try world.state.store.resume(seed, rows: seed)
             return World(world, resuming: nil, or: seed, generator: generator)
         }
         let played = seeds.play(read.seed)
         guard let lease = budget.seeds.take(read.size, playing: played) else {
             throw StoreFailure(.full, "worlds have as many seeds of their own as there may be")
         }
-        world.state.store.resume(read.seed, rows: read.rows ?? seed)
+        try world.state.store.resume(read.seed, rows: read.rows ?? seed)
         return World(
             world, resuming: OwnSeed(played, lease, stored.digest), or: seed, generator: generator)
     }
@@ -185,19 +172,15 @@ extension WorldRegistry {
     }
 
     /// Deletes a world for all. `false` when there is none.
-    func dropShared(_ name: String) -> Bool {
-        guard let world = existing(name) else { return false }
-        // What can't be deleted is there: whoever asked is refused.
-        let isDeleted: Bool
-        do throws(StoreFailure) { isDeleted = try StoreCall.checked { world.state.store.remove() } } catch {
-            return true
-        }
+    func dropShared(_ name: String) throws(StoreFailure) -> Bool {
+        guard let world = try existing(name) else { return false }
+        let isDeleted = try world.state.store.remove()
         state.withLock { state in
             if state.worlds[name]?.state === world.state { state.worlds[name] = nil }
             if isDeleted { state.sharing.count -= 1 }
         }
         end(world)
-        if isDeleted, world.recording.isShared { world.recording.clear(forgetting: false) }
+        if isDeleted, world.recording.isShared { try world.recording.clear(forgetting: false) }
         return isDeleted
     }
 
@@ -209,25 +192,20 @@ extension WorldRegistry {
 
     /// All worlds that there are, by name, with the seconds since anybody used each. What was recorded of them is as it was last asked
     /// for.
-    package var list: [ListedWorld] {
+    package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
             return here.map {
                 ListedWorld(name: $0.world.name, idle: $0.idle, held: $0.world, recording: $0.world.recording)
             }
         }
-        do throws(StoreFailure) {
-            let held = Dictionary(here.map { ($0.world.name, $0) }) { first, _ in first }
-            return try directory.list().map { entry in
-                let here = held[entry.name]
-                return ListedWorld(
-                    name: entry.name, idle: min(entry.idle, here?.idle ?? .max), held: here?.world,
-                    recording: here?.world.recording ?? budget.recordings.recording(of: entry.name))
-            }.sorted { $0.name < $1.name }
-        } catch {
-            StoreCall.current?.note(error)
-            return []
-        }
+        let held = Dictionary(here.map { ($0.world.name, $0) }) { first, _ in first }
+        return try directory.list().map { entry in
+            let here = held[entry.name]
+            return ListedWorld(
+                name: entry.name, idle: min(entry.idle, here?.idle ?? .max), held: here?.world,
+                recording: here?.world.recording ?? budget.recordings.recording(of: entry.name))
+        }.sorted { $0.name < $1.name }
     }
 }
 
@@ -247,7 +225,7 @@ extension World {
         noteChange()
         if change.isReset {
             caches.removeAll()
-            recording.othersHaveReset()
+            recording.clearUnshared()
             forgetMail()
         }
         guard change.isReset || change.names.contains(Inbox.name) else { return }

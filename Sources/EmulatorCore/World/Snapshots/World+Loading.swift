@@ -13,32 +13,30 @@ extension World {
         let types = seed.format.stored
         let (lasts, isShared) = (state.store.lasts, state.isShared)
         let seed = seed
-        try StoreCall.checked {
-            update { tables in
-                // The clock first: tables let rows go by it.
-                for (name, type) in types.values where !WorldSnapshot.keptOut.contains(name) {
-                    World.begin(type, of: seed, in: &tables)
-                }
-                for value in snapshot.values { World.set(value, in: &tables) }
-                for (_, type) in types.rows {
-                    let rows = snapshot.tables.first { $0.type == type }?.rows ?? []
-                    World.replace(type, by: rows, of: seed, in: &tables)
-                }
-                tables.countMessages()
-                if lasts { for keys in snapshot.keys { tables.put(keys) } }
-                // The scenarios with which worlds begin aren't for one that has begun elsewhere.
-                if isShared { tables[PreparedWorld.self].isDone = true }
+        try update { tables in
+            // The clock first: tables let rows go by it.
+            for (name, type) in types.values where !WorldSnapshot.keptOut.contains(name) {
+                World.begin(type, of: seed, in: &tables)
             }
+            for value in snapshot.values { World.set(value, in: &tables) }
+            for (_, type) in types.rows {
+                let rows = snapshot.tables.first { $0.type == type }?.rows ?? []
+                World.replace(type, by: rows, of: seed, in: &tables)
+            }
+            tables.countMessages()
+            if lasts { for keys in snapshot.keys { tables.put(keys) } }
+            // The scenarios with which worlds begin aren't for one that has begun elsewhere.
+            if isShared { tables[PreparedWorld.self].isDone = true }
         }
         keys.restore(snapshot.keys)
         preparation.finish()
         caches.removeAll()
-        recording.clear(forgetting: false)
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()
         countInbox()
         forgetMail()
         inboxListeners.tell()
+        try recording.clear(forgetting: false)
     }
 
     private static func begin<V: WorldValue>(_ type: V.Type, of seed: Seed, in tables: inout Transaction) {

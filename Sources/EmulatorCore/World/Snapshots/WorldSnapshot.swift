@@ -45,18 +45,16 @@ extension World {
     /// The world as it is now, as JSON. `version` is this program's. What it costs grows with the world, and a part of that is under
     /// its lock.
     ///
-    /// - Throws: What keeps the store from being read, or a row from being written.
+    /// - Throws: What keeps a row from being written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
         let types = seed.format.stored
         let names = types.rows.keys.filter { $0 != StoredKeys.tableName }.sorted()
-        let (values, tables, time) = try StoreCall.checked {
-            read { snapshot in
-                (
-                    types.values.keys.filter { !WorldSnapshot.keptOut.contains($0) }.sorted().compactMap {
-                        types.values[$0].map { World.value($0, in: snapshot) }
-                    }, names.compactMap { types.rows[$0].map { World.rows($0, in: snapshot) } }, snapshot.now
-                )
-            }
+        let (values, tables, time) = read { snapshot in
+            (
+                types.values.keys.filter { !WorldSnapshot.keptOut.contains($0) }.sorted().compactMap {
+                    types.values[$0].map { World.value($0, in: snapshot) }
+                }, names.compactMap { types.rows[$0].map { World.rows($0, in: snapshot) } }, snapshot.now
+            )
         }
         let coder = StoredCoder(profiles: seed.format.profiles)
         var writer = SnapshotWriter()

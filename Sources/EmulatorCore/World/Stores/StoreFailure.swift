@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Why worlds can't be read or changed at the moment.
 package struct StoreFailure: Error, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
@@ -60,50 +58,5 @@ package struct StoreFailure: Error, Equatable {
         case .unreadable: "nothing has changed; mend what is kept, or load a snapshot into another store"
         case .undeclared: "nothing has changed; please report this, it is a mistake of understudy's"
         }
-    }
-}
-
-/// Collects the failure of a store during one request from outside, with the requests that the daemon sends itself for it.
-package final class StoreCall: Sendable {
-    /// That of the request that is answered here; `nil` where there is none, and without an archive.
-    @TaskLocal static var current: StoreCall?
-
-    private struct State {
-        var failure: StoreFailure?
-        /// Stores that were refreshed during the call: a few.
-        var refreshed: [ObjectIdentifier] = []
-    }
-
-    private let state = Mutex(State())
-
-    /// The first failure.
-    var failure: StoreFailure? { state.withLock { $0.failure } }
-
-    func note(_ failure: StoreFailure) { state.withLock { if $0.failure == nil { $0.failure = failure } } }
-
-    /// Whether it is known here what others had done in the world before the call.
-    func hasRefreshed(_ store: WorldStore) -> Bool {
-        state.withLock { $0.refreshed.contains(ObjectIdentifier(store)) }
-    }
-
-    func noteRefreshed(_ store: WorldStore) { state.withLock { $0.refreshed.append(ObjectIdentifier(store)) } }
-
-    /// Runs `body`, which belongs to no request.
-    ///
-    /// - Throws: How the store has failed meanwhile: then what `body` has read isn't so, and what it has changed isn't changed.
-    package static func checked<Result>(_ body: () -> Result) throws(StoreFailure) -> Result {
-        let call = StoreCall()
-        let result = $current.withValue(call) { body() }
-        if let failure = call.failure {
-            current?.note(failure)
-            throw failure
-        }
-        return result
-    }
-
-    /// Runs `body` as a part of the call, if there is one.
-    static func within<Result>(_ call: StoreCall?, _ body: () -> Result) -> Result {
-        guard let call, current !== call else { return body() }
-        return $current.withValue(call) { body() }
     }
 }

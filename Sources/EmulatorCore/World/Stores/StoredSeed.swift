@@ -52,21 +52,16 @@ extension WorldRegistry {
     /// Takes up the worlds that the store has kept, once, before anybody is served. Where they are shared, each is taken up when it
     /// is first asked for.
     ///
-    /// - Throws: What is wrong with a seed that a world had.
-    package func resume(_ seeds: RuntimeSeeds) throws(Issues) {
+    /// - Throws: `Issues`, where something is wrong with a seed that a world had, or a `StoreFailure`.
+    package func resume(_ seeds: RuntimeSeeds) throws {
         guard !isShared else { return share(seeds) }
-        let names: [String]
-        do throws(StoreFailure) { names = try archive?.worlds() ?? [] } catch {
-            StoreCall.current?.note(error)
-            return
-        }
-        for name in names {
-            guard let world = world(name), world.own == nil else { continue }
+        for name in try archive?.worlds() ?? [] {
+            guard let world = try world(name), world.own == nil else { continue }
             let stored = world.read { $0.value(StoredSeed.self) }
             guard let (seed, rows, size) = try stored.read(seeds, world: name) else { continue }
             let played = seeds.play(seed)
             guard let lease = budget.seeds.take(size, playing: played) else { continue }
-            world.state.store.resume(seed, rows: rows ?? world.seed)
+            try world.state.store.resume(seed, rows: rows ?? world.seed)
             let own = OwnSeed(played, lease, stored.digest)
             _ = replace(world, with: World(world, resuming: own, or: seed, generator: generator))
         }
