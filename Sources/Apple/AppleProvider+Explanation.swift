@@ -5,8 +5,6 @@ import OAuth
 import Time
 
 extension AppleProvider {
-    package static let title = "Apple"
-
     package static var explainedValues: [ExplainedValue: String] { [.clientSecret: "An Apple client secret"] }
 
     package static func isIssuer(_ issuer: String) -> Bool { issuer == "https://\(host)" }

@@ -5,13 +5,19 @@ import EmulatorCore
 import Time
 
 /// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
-package struct AppleProvider: Provider {
+package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, SignsClientSecrets, RelaysMail,
+    ExplainsValues, StartsSeeds
+{
+    package static let facts = ProviderFacts(
+        name: "apple", title: "Apple", section: AppleSection.self, profile: AppleProfile.self,
+        rows: AppleGrant.rows + [EndedGrant.self, MigrationToken.self, RelayedSender.self],
+        choices: [.address, .name, .scopes]
+    ) { daemon in
+        [(name: "APPLE_BASE_URL", value: "\(daemon)/\(host)")]
+    }
+
     package static let host = "appleid.apple.com"
 
-    package static let section: (any SeedSection.Type)? = AppleSection.self
-    package static let profile: (any AccountProfile.Type)? = AppleProfile.self
-
-    package let name = "apple"
     let directory: AppleDirectory
     let settings: AppleSection
     let secrets = ClientSecretCache()
@@ -21,10 +27,6 @@ package struct AppleProvider: Provider {
         directory = AppleDirectory(settings.teams, keys: seed.keys)
     }
 
-    package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        [(name: "APPLE_BASE_URL", value: "\(url)/\(host)")]
-    }
-
     package var operations: [Operation] {
         let host = [AppleProvider.host]
         let authorization = OperationTraits.authorization(
@@ -32,19 +34,38 @@ package struct AppleProvider: Provider {
         let token = OperationTraits.api(AppleError.ofTokens, mints: .apple)
         let revocation = OperationTraits.api(AppleError.ofRevocation)
         return [
-            Operation("GET", host, "/.well-known/openid-configuration") { discovery($0) },
-            Operation("GET", host, "/auth/keys", keys: [.apple], .keySet(.apple)) { keys($0) },
-            Operation("GET", host, "/auth/authorize", keys: [.apple], authorization) {
+            Operation(
+                "GET", host, "/.well-known/openid-configuration", title: "the discovery document", .api, discovery),
+            Operation("GET", host, "/auth/keys", title: "the keys of ID tokens", keys: [.apple], .keySet(.apple), keys),
+            Operation(
+                "GET", host, "/auth/authorize", title: "the authorization request", keys: [.apple], authorization
+            ) {
                 try authorize($0, $0.request.queryForm)
-            },
-            Operation("POST", host, "/auth/authorize", keys: [.apple], authorization) {
+            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
+            Operation(
+                "POST", host, "/auth/authorize", title: "the authorization request, as a form", keys: [.apple],
+                authorization
+            ) {
                 try authorize($0, $0.request.bodyForm)
-            },
-            Operation("POST", host, SignInPage.path, keys: [.apple], authorization) { try decide($0) },
-            Operation("POST", host, "/auth/token", keys: [.apple], token) { try self.token($0) },
-            Operation("POST", host, "/auth/revoke", keys: [.apple], revocation.withoutMembers) { try revoke($0) },
-            Operation("POST", host, "/auth/usermigrationinfo", revocation) { migrationInfo($0) },
+            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
+            Operation(
+                "POST", host, SignInPage.path, title: "the answer of the sign-in page", keys: [.apple], authorization,
+                decide
+            ).remarks(AppleProvider.remarks),
+            Operation(
+                "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token),
+            Operation(
+                "POST", host, "/auth/revoke", title: "revoke a token", keys: [.apple], revocation.withoutMembers, revoke
+            ),
+            Operation(
+                "POST", host, "/auth/usermigrationinfo", title: "a team's users are moved", revocation, migrationInfo),
         ] + scripts + controlCalls
+    }
+
+    /// Only Apple's script asks for the response mode of a pop-up.
+    private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
+        exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
+            ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
     }
 
     private var controlCalls: [Operation] {
@@ -57,6 +78,9 @@ package struct AppleProvider: Provider {
             ) { try revokeByOrder($0, $1) }, relayCall, rotationCall,
         ]
     }
+
+    /// All that a request says of its client stands in its form.
+    package func client(of exchange: Exchange) -> String? { nil }
 
     /// Not documented: `invalid_request`, as for a parameter that occurs twice.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {

@@ -14,12 +14,15 @@ extension AppleProvider {
         [
             Operation(
                 "GET", [AppleProvider.scriptHost], "/appleauth/static/jsapi/appleid/1/:locale/appleid.auth.js",
+                title: "the script of Sign in with Apple JS", step: Step(.page, "load Sign in with Apple JS"),
                 cors: .any,
                 .page
             ) { exchange in
                 .browserScript(Scripts.appleid, [.string(exchange.address.base(of: AppleProvider.host))])
             },
-            Operation("GET", [AppleProvider.scriptHost], "/appleid/button", .page) { buttonImage($0) },
+            Operation(
+                "GET", [AppleProvider.scriptHost], "/appleid/button", title: "a picture of the button",
+                step: Step(.page, "load Sign in with Apple JS"), .page, buttonImage),
         ]
     }
 }

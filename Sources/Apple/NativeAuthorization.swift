@@ -59,7 +59,7 @@ extension AppleProvider {
                 .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
                 .refusal(500, "signing", "The identity token can't be signed."),
             ], keys: [.apple], traits
-        ) { try authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }.titled("the native sign-in").remarks(AppleProvider.nativeRemarks)
     }
 
     /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential>

@@ -186,7 +186,9 @@ extension ControlAPI {
         let removed = try exchange.world.update { tables -> [@Sendable (Exchange) throws -> Void]? in
             guard tables.account(account.id) != nil else { return nil }
             // Before the account is removed, so that providers can still look it up.
-            let following = providers.compactMap { $0.accountDeleted(account.id, because: reason, from: &tables) }
+            let following = providers.compactMap {
+                ($0 as? any KeepsGrants)?.accountDeleted(account.id, because: reason, from: &tables)
+            }
             tables.remove(Account.self, account.id)
             return following
         }

@@ -123,7 +123,7 @@ package struct ControlAPI: Sendable {
     package func mark() -> Response {
         var document = JSONObject()
         for provider in providers {
-            for (name, value) in type(of: provider).emulatorStatus.members { document[name] = value }
+            for (name, value) in provider.facts.emulatorStatus.members { document[name] = value }
         }
         document["understudy"] = [
             "version": .string(version), "statusPage": "this address, for clients that accept text/html",

@@ -47,7 +47,7 @@ extension ControlAPI {
     private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async throws -> Response {
         do {
             let provider = providers.first { $0.name == order.provider }
-            guard let draft = try provider?.token(for: order.wanted, in: exchange) else {
+            guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {
                 return ControlAnswer.error(
                     400, "noTokens",
                     "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",

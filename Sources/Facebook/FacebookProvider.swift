@@ -8,7 +8,17 @@ import Time
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
-package struct FacebookProvider: Provider {
+package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, ExplainsValues, StartsSeeds {
+    package static let facts = ProviderFacts(
+        name: "facebook", title: "Facebook", section: FacebookSection.self, profile: FacebookProfile.self,
+        rows: FacebookGrant.rows + [RemovedToken.self]
+    ) { daemon in
+        [
+            (name: "FACEBOOK_BASE_URL", value: "\(daemon)/\(host)"),
+            (name: "FACEBOOK_GRAPH_URL", value: "\(daemon)/\(graphHost)"),
+        ]
+    }
+
     package static let host = "www.facebook.com"
     package static let graphHost = "graph.facebook.com"
     static let limitedHost = "limited.facebook.com"
@@ -20,23 +30,11 @@ package struct FacebookProvider: Provider {
     static let dialogPath = "/dialog/oauth"
     static let keysPath = "/.well-known/oauth/openid/jwks"
 
-    package static let section: (any SeedSection.Type)? = FacebookSection.self
-    package static let profile: (any AccountProfile.Type)? = FacebookProfile.self
-
-    package static let title = "Facebook"
-    package let name = "facebook"
     let apps: RegisteredClients<FacebookApp>
     let pages = PersonPages(.facebook, .facebook, host: host, path: dialogPath)
 
     package init(seed: Seed) {
         apps = seed[FacebookSection.self].apps
-    }
-
-    package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        [
-            (name: "FACEBOOK_BASE_URL", value: "\(url)/\(host)"),
-            (name: "FACEBOOK_GRAPH_URL", value: "\(url)/\(graphHost)"),
-        ]
     }
 
     /// Limited Login's tokens, too.
@@ -65,14 +63,20 @@ package struct FacebookProvider: Provider {
 
     private func dialog(below version: String, _ slash: String = "") -> [Operation] {
         let path = version + FacebookProvider.dialogPath + slash
+        func titled(_ title: String) -> String { version.isEmpty ? title : "\(title), with a version" }
         let host = [FacebookProvider.host, FacebookProvider.shortHost]
         let traits = OperationTraits.authorization(
             errors: ["access_denied", "server_error"] + FacebookProvider.dialogErrors.keys.sorted(), mints: .facebook)
         return [
-            Operation("GET", host, path, keys: [.facebook], traits) {
+            Operation("GET", host, path, title: titled("the login dialog"), keys: [.facebook], traits) {
                 try hasVersion($0) ? authorize($0) : nothing($0)
+            }.step { exchange in
+                FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") == nil
+                    ? nil : Step(.authorization, "FB.login")
             },
-            Operation("POST", host, path, keys: [.facebook], traits) { try hasVersion($0) ? decide($0) : nothing($0) },
+            Operation(
+                "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
+            ) { try hasVersion($0) ? decide($0) : nothing($0) },
         ]
     }
 
@@ -80,50 +84,74 @@ package struct FacebookProvider: Provider {
     /// <https://developers.facebook.com/docs/graph-api/reference/user>.
     private func graph(below version: String, _ slash: String = "") -> [Operation] {
         func call(
-            _ method: String, _ path: String, mints owner: KeyOwner? = nil,
+            _ method: String, _ path: String, title: String? = nil, step: Step? = nil, mints owner: KeyOwner? = nil,
             run: @escaping @Sendable (Exchange) throws -> Response
         ) -> Operation {
-            self.call(method, version + path + slash, partOf: slash.isEmpty ? nil : path, mints: owner, run: run)
+            let titled = slash.isEmpty ? title.map { version.isEmpty ? $0 : "\($0), with a version" } : nil
+            return self.call(
+                method, version + path + slash, title: titled, step: step, partOf: slash.isEmpty ? nil : path,
+                mints: owner, run: run)
         }
+        let inspected = Step(.introspection, "inspect token")
         var operations: [Operation] = []
         for method in ["GET", "POST"] {
             operations += [
-                call(method, "/oauth/access_token", mints: .facebook, run: token),
-                call(method, "/debug_token", run: debugToken),
+                call(method, "/oauth/access_token", title: "redeem a code", mints: .facebook, run: token)
+                    .step(FacebookProvider.redemptionStep),
+                call(
+                    method, "/debug_token", title: method == "GET" ? "check a token" : nil, step: inspected,
+                    run: debugToken),
             ]
         }
         operations += [
-            call("GET", "/oauth/access_token_info", run: tokenInfo),
+            call("GET", "/oauth/access_token_info", step: inspected, run: tokenInfo),
             call("GET", "/app", run: application),
         ]
         if version.isEmpty, slash.isEmpty { operations.append(call("GET", "/", run: objects)) }
+        let removed = Step(.revocation, "remove permissions")
         for person in ["/me", "/:id"] {
+            let isMe = person == "/me"
             operations += [
-                call("GET", "\(person)/permissions", run: permissions),
+                call("GET", "\(person)/permissions", title: isMe ? "what was granted" : nil, run: permissions),
                 call("POST", "\(person)/permissions", run: postPermissions),
                 call("POST", "\(person)/permissions/:permission", run: postPermissions),
-                call("DELETE", "\(person)/permissions", run: revoke),
-                call("DELETE", "\(person)/permissions/:permission", run: revoke),
+                call(
+                    "DELETE", "\(person)/permissions", title: isMe ? "revoke a grant" : nil, step: removed, run: revoke),
+                call("DELETE", "\(person)/permissions/:permission", step: removed, run: revoke),
                 call("GET", "\(person)/accounts", run: accounts),
                 call("GET", "\(person)/friends", run: friends),
                 call("GET", "\(person)/picture", run: picture),
-                call("GET", person, run: profile),
             ]
+            let person =
+                isMe
+                ? call("GET", person, title: "who signed in", step: Step(.userInfo, "ask who it is"), run: profile)
+                    .remarks(FacebookProvider.remarks)
+                : call("GET", person, run: profile)
+            operations.append(person)
         }
         return operations
+    }
+
+    private static func redemptionStep(_ exchange: RecordedExchange) -> Step? {
+        switch exchange.notes.request["granttype"] {
+        case nil, "authorization_code": Step(.redemption, "redeem code")
+        case "fb_exchange_token": Step(.tokenExchange, "make token long-lived")
+        default: nil
+        }
     }
 
     /// A call of the Graph API. Its answer says which version it is of, as clients read it:
     /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. Which version answers a call that names none, is
     /// the app's setting, and not said here.
     private func call(
-        _ method: String, _ path: String, partOf whole: String?, mints owner: KeyOwner?,
+        _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
     ) -> Operation {
         var traits = OperationTraits.api(orderedErrors, mints: owner)
         traits.partOf = whole
         return Operation(
-            method, [FacebookProvider.graphHost], path, cors: .any, keys: owner.map { [$0] } ?? [], traits
+            method, [FacebookProvider.graphHost], path, title: title, step: step, cors: .any,
+            keys: owner.map { [$0] } ?? [], traits
         ) { exchange in
             if let excess = excess(exchange) { return excess }
             var response: Response
@@ -155,10 +183,13 @@ package struct FacebookProvider: Provider {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         return ["", "/"].flatMap { slash in
             [
-                Operation("GET", hosts, "/.well-known/openid-configuration\(slash)") {
-                    FacebookProvider.discovery($0)
-                },
-                Operation("GET", hosts, FacebookProvider.keysPath + slash, keys: [.facebook], .keySet(.facebook)) {
+                Operation(
+                    "GET", hosts, "/.well-known/openid-configuration\(slash)",
+                    title: slash.isEmpty ? nil : "the discovery document", .api, FacebookProvider.discovery),
+                Operation(
+                    "GET", hosts, FacebookProvider.keysPath + slash,
+                    title: slash.isEmpty ? nil : "the keys of ID tokens", keys: [.facebook], .keySet(.facebook)
+                ) {
                     FacebookProvider.json($0.keySet(.facebook))
                 },
             ]
@@ -184,6 +215,19 @@ package struct FacebookProvider: Provider {
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         tables.endGrants(FacebookGrant.self, of: account, because: reason)
         return nil
+    }
+
+    /// <https://developers.facebook.com/docs/graph-api/overview#fields>
+    private static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
+        guard exchange.response.status == 200 else { return [] }
+        guard let fields = exchange.request.queryForm["fields"] else {
+            return ["Without fields, the Graph API answers with id and name only: ask for fields=id,name,email."]
+        }
+        let user = try? JSONValue(parsing: exchange.response.body, limits: .answer)
+        guard fields.split(separator: ",").contains("email"), let user, user["email"] == nil else { return [] }
+        return [
+            "There is no email: the permission email wasn't asked for or granted, or the person has no confirmed address. Plan for both."
+        ]
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

@@ -33,7 +33,7 @@ extension FacebookProvider {
                     "systemAccountAppDisabled", "systemAccountUnavailable", "badChallengeString", "invalidIDToken",
                     "missingAccessToken",
                 ], mints: .facebook)
-        ) { try authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }.titled("the SDK on a device")
     }
 
     private struct NativeRequest: SchemaObject {

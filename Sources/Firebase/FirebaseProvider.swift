@@ -9,7 +9,31 @@ import EmulatorCore
 ///
 /// It asks the providers over their own endpoints, in process, as the real service asks the real ones: what a provider
 /// refuses here, it refuses for its own reasons.
-package struct FirebaseProvider: Provider {
+package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUnsigned, HasUserDirectories, ExportsData,
+    ExtendsWorlds, TakesUnseeded, ExplainsValues, StartsSeeds
+{
+    package static let facts = ProviderFacts(
+        name: "firebase", title: "Firebase Authentication", section: FirebaseSection.self,
+        rows: UserPool.rowTypes + [
+            Session.self, EndedSession.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
+            PopulatedProject.self, UnseededPool.self,
+        ], isService: true,
+        // As the Emulator Suite's Authentication emulator answers.
+        emulatorStatus: JSONObject([
+            (
+                "authEmulator",
+                [
+                    "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
+                    "apiSpec": "/emulator/openapi.json",
+                ]
+            )
+        ])
+    ) { daemon in
+        // Firebase's Admin SDKs read a host and a port, without a scheme:
+        // https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks
+        [(name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(daemon.drop { $0 != "/" }.dropFirst(2)))]
+    }
+
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
@@ -18,21 +42,6 @@ package struct FirebaseProvider: Provider {
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
 
-    package static let section: (any SeedSection.Type)? = FirebaseSection.self
-
-    package static let title = "Firebase Authentication"
-    /// As the Emulator Suite's Authentication emulator answers.
-    package static let emulatorStatus = JSONObject([
-        (
-            "authEmulator",
-            [
-                "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
-                "apiSpec": "/emulator/openapi.json",
-            ]
-        )
-    ])
-
-    package let name = "firebase"
     let projects: ProjectDirectory
 
     package init(seed: Seed) {
@@ -44,12 +53,6 @@ package struct FirebaseProvider: Provider {
         for project in world.seed[FirebaseSection.self].projects {
             try world.populate(project, after: known.first { $0.id == project.id })
         }
-    }
-
-    /// The variable that Firebase's Admin SDKs read: a host and a port, without a scheme.
-    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>
-    package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        [(name: "FIREBASE_AUTH_EMULATOR_HOST", value: String(url.drop { $0 != "/" }.dropFirst(2)))]
     }
 
     package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
@@ -80,11 +83,6 @@ package struct FirebaseProvider: Provider {
         return (projects.project(apiKey: key) ?? projects.trustedProject(forKey: key, at: exchange.address))?.id
     }
 
-    /// Deleting a seeded person changes nothing here: Firebase's users are separate from them.
-    package func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
-
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json; charset=UTF-8",
@@ -96,11 +94,11 @@ package struct FirebaseProvider: Provider {
 
     /// A method that apps call; its errors travel as `dialect` says.
     func method(
-        _ method: String, _ host: String, _ path: String, in dialect: FirebaseError.Dialect = .list,
-        run: @escaping Method
+        _ method: String, _ host: String, _ path: String, title: String? = nil, step: Step? = nil,
+        in dialect: FirebaseError.Dialect = .list, run: @escaping Method
     ) -> Operation {
         Operation(
-            method, [host], path, cors: .any, keys: IdentitySources.keyOwners + [.firebase],
+            method, [host], path, title: title, step: step, cors: .any, keys: IdentitySources.keyOwners + [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
             try await FirebaseProvider.serve(exchange, dialect, run) { try clientCall(exchange) }
@@ -109,10 +107,11 @@ package struct FirebaseProvider: Provider {
 
     /// The same, for a method that only administrators may call.
     func adminMethod(
-        _ method: String, _ path: String, in dialect: FirebaseError.Dialect = .list, run: @escaping Method
+        _ method: String, _ path: String, step: Step? = nil, in dialect: FirebaseError.Dialect = .list,
+        run: @escaping Method
     ) -> Operation {
         Operation(
-            method, [FirebaseProvider.host], path, cors: .any, keys: [.firebase],
+            method, [FirebaseProvider.host], path, step: step, cors: .any, keys: [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
             try await FirebaseProvider.serve(exchange, dialect, run) { try adminCall(exchange) }

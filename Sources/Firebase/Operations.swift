@@ -23,19 +23,26 @@ extension FirebaseProvider {
                 return try await served.run(call)
             }
         }
-            + clientMethods.flatMap { served in
+            + clientMethods.flatMap { legacy, served in
                 [
-                    method("POST", FirebaseProvider.host, "/v1/accounts:\(served.name)", run: served.run),
                     method(
-                        "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.legacy)",
-                        run: served.run),
-                ]
+                        "POST", FirebaseProvider.host, "/v1/accounts:\(served.path)", title: served.title,
+                        step: served.step, run: served.run),
+                    method(
+                        "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(legacy)",
+                        step: served.step, run: served.run),
+                ].map { legacy == "verifyAssertion" ? $0.step(FirebaseProvider.credentialStep) : $0 }
             }
             + secondMethods.map {
-                method("POST", FirebaseProvider.host, "/v2/accounts\($0.path)", in: .status, run: $0.run)
+                method(
+                    "POST", FirebaseProvider.host, "/v2/accounts\($0.path)", title: $0.title, step: $0.step,
+                    in: .status,
+                    run: $0.run)
             }
-            + adminMethods.flatMap { served in
-                FirebaseProvider.scopes.map { adminMethod(served.method, $0 + served.path, run: served.run) }
+            + adminMethods.flatMap { method, served in
+                FirebaseProvider.scopes.map {
+                    adminMethod(method, $0 + served.path, step: served.step, run: served.run)
+                }
             }
             // The last segment is the project's or tenant's ID, a colon and what is done with it.
             + FirebaseProvider.scopes.map { scope in
@@ -56,6 +63,10 @@ extension FirebaseProvider {
             }
     }
 
+    private static func credentialStep(_ exchange: RecordedExchange) -> Step {
+        Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
+    }
+
     /// Production answers at both; public scripts use the second widely. Recorded as `config/read#admin-get` and
     /// `#admin-get-v2-path` (https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
@@ -66,9 +77,12 @@ extension FirebaseProvider {
         let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
         let configuration: Method = FirebaseProvider.configuration
         let recaptcha: Method = FirebaseProvider.recaptchaParameters
+        let settings = Step(.api, "get the project's settings")
         return [
-            method("GET", host, "/v1/projects", run: configuration),
-            method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", run: configuration),
+            method("GET", host, "/v1/projects", title: "the project's settings", step: settings, run: configuration),
+            method(
+                "GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", step: settings,
+                run: configuration),
             method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha),
             method("GET", host, "/v1/recaptchaParams", run: recaptcha),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
@@ -86,9 +100,9 @@ extension FirebaseProvider {
     private var tokenOperations: [Operation] {
         [
             Operation(
-                "POST", [FirebaseProvider.tokenHost, FirebaseProvider.legacyHost], "/v1/token", cors: .any,
-                keys: [.firebase], .api(FirebaseError.ordered(.status), mints: .firebase)
-            ) { try token($0) }
+                "POST", [FirebaseProvider.tokenHost, FirebaseProvider.legacyHost], "/v1/token",
+                title: "refresh a session", cors: .any, keys: [.firebase],
+                .api(FirebaseError.ordered(.status), mints: .firebase), token)
         ]
     }
 
@@ -114,88 +128,115 @@ extension FirebaseProvider {
             + handlerOperations(at: [], below: "/emulator/auth") + actionOperations(at: [], "/emulator/action")
     }
 
+    /// A method of the service as it is served.
+    private struct Served {
+        let path: String
+        /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
+        let title: String?
+        let step: Step?
+        let run: Method
+
+        init(_ path: String, title: String? = nil, step: Step? = nil, _ run: @escaping Method) {
+            (self.path, self.title, self.step, self.run) = (path, title, step, run)
+        }
+    }
+
     /// Methods that apps call: by their names in version 1, below `accounts:`, and in version 3.
-    private var clientMethods: [(name: String, legacy: String, run: Method)] {
-        [
+    private var clientMethods: [(legacy: String, served: Served)] {
+        func signIn(_ label: String) -> Step { Step(.service, label) }
+        func call(_ label: String) -> Step { Step(.api, label) }
+        return [
+            ("verifyAssertion", Served("signInWithIdp", title: "sign in with a provider's credential", signInWithIdp)),
             (
-                "signInWithIdp", "verifyAssertion",
-                signInWithIdp
+                "createAuthUri",
+                Served(
+                    "createAuthUri", title: "begin a provider's sign-in", step: call("ask for the provider's address"),
+                    createAuthUri)
             ),
             (
-                "createAuthUri", "createAuthUri",
-                createAuthUri
-            ),
-            (
-                "signUp", "signupNewUser",
-                { call in call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
+                "signupNewUser",
+                Served("signUp", title: "sign up", step: signIn("sign up")) { call in
+                    call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
                 }
             ),
             (
-                "signInWithPassword", "verifyPassword",
-                signInWithPassword
+                "verifyPassword",
+                Served(
+                    "signInWithPassword", title: "sign in with a password", step: signIn("sign in by password"),
+                    signInWithPassword)
             ),
             (
-                "signInWithCustomToken", "verifyCustomToken",
-                signInWithCustomToken
+                "verifyCustomToken",
+                Served(
+                    "signInWithCustomToken", title: "sign in with a custom token",
+                    step: signIn("sign in by custom token"), signInWithCustomToken)
             ),
             (
-                "signInWithEmailLink", "emailLinkSignin",
-                signInWithEmailLink
+                "emailLinkSignin",
+                Served(
+                    "signInWithEmailLink", title: "sign in with a link", step: signIn("sign in by e-mail link"),
+                    signInWithEmailLink)
             ),
             (
-                "sendOobCode", "getOobConfirmationCode",
-                sendOobCode
-            ),
-            ("resetPassword", "resetPassword", resetPassword),
-            (
-                "sendVerificationCode", "sendVerificationCode",
-                sendVerificationCode
+                "getOobConfirmationCode",
+                Served("sendOobCode", title: "send a mail", step: call("send e-mail"), sendOobCode)
             ),
             (
-                "signInWithPhoneNumber", "verifyPhoneNumber",
-                signInWithPhoneNumber
+                "resetPassword",
+                Served("resetPassword", title: "reset a password", step: call("reset password"), resetPassword)
             ),
-            ("lookup", "getAccountInfo", lookup),
-            ("update", "setAccountInfo", update),
-            ("delete", "deleteAccount", delete),
-            ("verifyIosClient", "verifyClient", { _ in FirebaseProvider.verifyClient() }),
+            (
+                "sendVerificationCode",
+                Served(
+                    "sendVerificationCode", title: "send a text", step: call("send text message"), sendVerificationCode)
+            ),
+            (
+                "verifyPhoneNumber",
+                Served(
+                    "signInWithPhoneNumber", title: "sign in with a phone's code",
+                    step: signIn("sign in by text message"), signInWithPhoneNumber)
+            ),
+            ("getAccountInfo", Served("lookup", title: "who is signed in", step: call("look the user up"), lookup)),
+            ("setAccountInfo", Served("update", title: "change a user", step: call("change user"), update)),
+            ("deleteAccount", Served("delete", title: "delete a user", step: call("delete user"), delete)),
+            ("verifyClient", Served("verifyIosClient") { _ in FirebaseProvider.verifyClient() }),
         ]
     }
 
     /// Methods that apps call and that are new in version 2.
-    private var secondMethods: [(path: String, run: Method)] {
+    private var secondMethods: [Served] {
         [
-            (":revokeToken", revokeToken),
-            ("/mfaEnrollment:start", startEnrollment),
-            ("/mfaEnrollment:finalize", finalizeEnrollment),
-            ("/mfaEnrollment:withdraw", withdrawEnrollment),
-            ("/mfaSignIn:start", startSecondFactor),
-            ("/mfaSignIn:finalize", finalizeSecondFactor),
-            ("/passkeyEnrollment:start", startPasskeyEnrollment),
-            (
-                "/passkeyEnrollment:finalize",
-                finalizePasskeyEnrollment
-            ),
-            ("/passkeySignIn:start", startPasskeySignIn),
-            (
-                "/passkeySignIn:finalize",
-                finalizePasskeySignIn
-            ),
+            Served(
+                ":revokeToken", title: "revoke a provider's token", step: Step(.api, "revoke the provider's token"),
+                revokeToken),
+            Served("/mfaEnrollment:start", startEnrollment),
+            Served("/mfaEnrollment:finalize", finalizeEnrollment),
+            Served("/mfaEnrollment:withdraw", withdrawEnrollment),
+            Served(
+                "/mfaSignIn:start", title: "ask for a second factor", step: Step(.service, "ask for a second factor"),
+                startSecondFactor),
+            Served(
+                "/mfaSignIn:finalize", title: "give a second factor", step: Step(.service, "sign in by second factor"),
+                finalizeSecondFactor),
+            Served("/passkeyEnrollment:start", startPasskeyEnrollment),
+            Served("/passkeyEnrollment:finalize", finalizePasskeyEnrollment),
+            Served("/passkeySignIn:start", step: Step(.service, "ask for a passkey"), startPasskeySignIn),
+            Served("/passkeySignIn:finalize", step: Step(.service, "sign in by passkey"), finalizePasskeySignIn),
         ]
     }
 
     /// Methods that administrators call, below a project or one of its tenants.
-    private var adminMethods: [(method: String, path: String, run: Method)] {
+    private var adminMethods: [(method: String, served: Served)] {
         [
-            ("POST", "/accounts", createAsAdmin),
-            ("POST", "/accounts:lookup", lookup),
-            ("POST", "/accounts:update", update),
-            ("POST", "/accounts:delete", delete),
-            ("POST", "/accounts:sendOobCode", sendOobCode),
-            ("POST", "/accounts:query", query),
-            ("GET", "/accounts:batchGet", batchGet),
-            ("POST", "/accounts:batchCreate", batchCreate),
-            ("POST", "/accounts:batchDelete", batchDelete),
+            ("POST", Served("/accounts", createAsAdmin)),
+            ("POST", Served("/accounts:lookup", step: Step(.api, "look the user up"), lookup)),
+            ("POST", Served("/accounts:update", step: Step(.api, "change user"), update)),
+            ("POST", Served("/accounts:delete", step: Step(.api, "delete user"), delete)),
+            ("POST", Served("/accounts:sendOobCode", step: Step(.api, "send e-mail"), sendOobCode)),
+            ("POST", Served("/accounts:query", query)),
+            ("GET", Served("/accounts:batchGet", batchGet)),
+            ("POST", Served("/accounts:batchCreate", batchCreate)),
+            ("POST", Served("/accounts:batchDelete", batchDelete)),
         ]
     }
 

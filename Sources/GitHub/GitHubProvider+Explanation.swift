@@ -2,8 +2,6 @@ import EmulatorCore
 import OAuth
 
 extension GitHubProvider {
-    package static let title = "GitHub"
-
     package static var explainedValues: [ExplainedValue: String] {
         [.accessToken: "A token of GitHub's, to check its form"]
     }

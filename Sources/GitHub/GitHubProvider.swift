@@ -6,7 +6,19 @@ import Time
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>
-package struct GitHubProvider: Provider {
+package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, ExplainsValues, StartsSeeds {
+    package static let facts = ProviderFacts(
+        name: "github", title: "GitHub", section: GitHubSection.self, profile: GitHubProfile.self,
+        rows: GitHubGrant.rows + [
+            TokenTimes.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
+        ], values: [LastTokenID.self]
+    ) { daemon in
+        [
+            (name: "GITHUB_BASE_URL", value: "\(daemon)/\(host)"),
+            (name: "GITHUB_API_URL", value: "\(daemon)/\(apiHost)"),
+        ]
+    }
+
     package static let host = "github.com"
     package static let apiHost = "api.github.com"
     package static let avatarHost = "avatars.githubusercontent.com"
@@ -15,10 +27,6 @@ package struct GitHubProvider: Provider {
     /// `iss` on callbacks; GitHub gives OAuth apps no ID tokens.
     static let issuer = "https://github.com/login/oauth"
 
-    package static let section: (any SeedSection.Type)? = GitHubSection.self
-    package static let profile: (any AccountProfile.Type)? = GitHubProfile.self
-
-    package let name = "github"
     let directory: GitHubDirectory
     let settings: GitHubSection
     let webhooks = WebhookSender()
@@ -26,13 +34,6 @@ package struct GitHubProvider: Provider {
     package init(seed: Seed) {
         settings = seed[GitHubSection.self]
         directory = GitHubDirectory(settings)
-    }
-
-    package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        [
-            (name: "GITHUB_BASE_URL", value: "\(url)/\(host)"),
-            (name: "GITHUB_API_URL", value: "\(url)/\(apiHost)"),
-        ]
     }
 
     package var operations: [Operation] {
@@ -54,14 +55,17 @@ package struct GitHubProvider: Provider {
         let api = OperationTraits.api(restErrors(endpoint))
         let traits = endpoint.isEmpty ? api.withoutMembers : api
         func enterprise(_ path: String) -> Operation {
-            Operation(endpoint.method, [GitHubProvider.host], path, cors: .any, traits) {
+            Operation(endpoint.method, [GitHubProvider.host], path, step: endpoint.step, cors: .any, traits) {
                 try serve(endpoint, $0, isEnterprise: true)
-            }
+            }.remarks(endpoint.remarks)
         }
         var operations = [
-            Operation(endpoint.method, [GitHubProvider.apiHost], endpoint.path, cors: .any, traits) {
+            Operation(
+                endpoint.method, [GitHubProvider.apiHost], endpoint.path, title: endpoint.title, step: endpoint.step,
+                cors: .any, traits
+            ) {
                 try serve(endpoint, $0, isEnterprise: false)
-            },
+            }.remarks(endpoint.remarks),
             enterprise(GitHubProvider.enterprisePrefix + endpoint.path),
         ]
         if endpoint.path == "/" { operations.append(enterprise(GitHubProvider.enterprisePrefix)) }
@@ -73,27 +77,43 @@ package struct GitHubProvider: Provider {
         let host = [GitHubProvider.host]
         let authorization = OperationTraits.authorization(errors: OAuthError.ofAuthorizations)
         return [
-            Operation("GET", host, "/login/oauth/authorize", authorization) { try authorize($0) },
-            Operation("POST", host, "/login/oauth/authorize", authorization) { try decide($0) },
-            Operation("POST", host, "/login/oauth/access_token", .api(OAuthError.ofTokens)) { try token($0) },
-            Operation("POST", host, "/login/device/code", .api(OAuthError.ofDeviceCodes)) { try deviceCode($0) },
-            Operation("GET", host, "/login/device", .page) { devicePage($0) },
-            Operation("POST", host, "/login/device", .page) { try confirmDevice($0) },
-            Operation("POST", host, "/login/device/confirmation", .page) { try decideDevice($0) },
-            Operation("GET", host, "/login", .page) { signInPage($0) },
-            Operation("POST", host, "/session", .page) { try startSession($0) },
-            Operation("POST", host, "/logout", .page) { try endSession($0) },
-            Operation("GET", host, "/signup", .page) { signUpPage($0) },
-            Operation("POST", host, "/signup", .page) { try signUp($0) },
-            Operation("GET", host, "/settings/applications", .page) { connections($0) },
-            Operation("GET", host, "/settings/connections/applications/:client", .page) { connection($0) },
-            Operation("POST", host, "/settings/connections/applications/:client", .page) { try revokeConnection($0) },
-            Operation("GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any) {
-                GitHubProvider.discovery($0)
+            Operation(
+                "GET", host, "/login/oauth/authorize", title: "the authorization request", authorization, authorize),
+            Operation(
+                "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization, decide),
+            Operation(
+                "POST", host, "/login/oauth/access_token", title: "redeem a code, refresh, or ask for a device's token",
+                .api(OAuthError.ofTokens), token
+            ).step { exchange in
+                // GitHub doesn't ask for grant_type.
+                exchange.notes.request["granttype"] == nil ? Step(.redemption, "redeem code") : nil
             },
-            Operation("GET", host, "/login/oauth/.well-known/openid-configuration", cors: .any) {
-                GitHubProvider.discovery($0)
-            },
+            Operation(
+                "POST", host, "/login/device/code", title: "begin the device flow",
+                step: Step(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode),
+            Operation(
+                "GET", host, "/login/device", title: "the page for a device's code",
+                step: Step(.page, "open the device page"), .page, devicePage),
+            Operation(
+                "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice),
+            Operation(
+                "POST", host, "/login/device/confirmation", step: Step(.decision, "answer the page"), .page,
+                decideDevice),
+            Operation("GET", host, "/login", .page, signInPage),
+            Operation("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession),
+            Operation("POST", host, "/logout", .page, endSession),
+            Operation("GET", host, "/signup", .page, signUpPage),
+            Operation("POST", host, "/signup", .page, signUp),
+            Operation("GET", host, "/settings/applications", .page, connections),
+            Operation("GET", host, "/settings/connections/applications/:client", .page, connection),
+            Operation("POST", host, "/settings/connections/applications/:client", .page, revokeConnection),
+            Operation(
+                "GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any, .api,
+                GitHubProvider.discovery
+            ),
+            Operation(
+                "GET", host, "/login/oauth/.well-known/openid-configuration", cors: .any, .api,
+                GitHubProvider.discovery),
             Operation("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() },
         ]
     }

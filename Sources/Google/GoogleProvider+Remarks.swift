@@ -4,8 +4,8 @@ import OAuth
 
 extension GoogleProvider {
     /// <https://developers.google.com/identity/openid-connect/openid-connect#exchangecode>
-    package func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
-        guard exchange.host == "oauth2.googleapis.com", exchange.path == "/token", exchange.response.status == 200,
+    func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
+        guard exchange.response.status == 200,
             let tokens = try? JSONValue(parsing: exchange.response.body, limits: .answer),
             exchange.request.bodyForm["grant_type"] == "authorization_code"
         else { return [] }

@@ -6,7 +6,19 @@ import Time
 
 /// Google, as far as signing in with OpenID Connect and Firebase need it.
 /// <https://developers.google.com/identity/openid-connect/openid-connect>
-package struct GoogleProvider: Provider {
+package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
+    StartsSeeds
+{
+    package static let facts = ProviderFacts(
+        name: "google", title: "Google", section: GoogleSection.self, profile: GoogleProfile.self,
+        rows: GoogleGrant.rows + [DeviceAuthorization.self]
+    ) { daemon in
+        [
+            (name: "GOOGLE_BASE_URL", value: "\(daemon)/\(host)"),
+            (name: "GOOGLE_TOKEN_URL", value: "\(daemon)/\(tokenHost)/token"),
+        ]
+    }
+
     package static let host = "accounts.google.com"
     package static let tokenHost = "oauth2.googleapis.com"
     static let userInfoHost = "openidconnect.googleapis.com"
@@ -14,24 +26,12 @@ package struct GoogleProvider: Provider {
     package static let issuer = "https://accounts.google.com"
     static let authorizePath = "/o/oauth2/v2/auth"
 
-    package static let section: (any SeedSection.Type)? = GoogleSection.self
-    package static let profile: (any AccountProfile.Type)? = GoogleProfile.self
-
-    package static let title = "Google"
-    package let name = "google"
     var clients: RegisteredClients<GoogleClient> { settings.clients }
     let settings: GoogleSection
     let pages = PersonPages(.google, .google, host: host, path: authorizePath)
 
     package init(seed: Seed) {
         settings = seed[GoogleSection.self]
-    }
-
-    package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        [
-            (name: "GOOGLE_BASE_URL", value: "\(url)/\(host)"),
-            (name: "GOOGLE_TOKEN_URL", value: "\(url)/\(tokenHost)/token"),
-        ]
     }
 
     /// Without the scheme, too, as in older ID tokens: <https://developers.google.com/identity/openid-connect/openid-connect>.
@@ -50,15 +50,25 @@ package struct GoogleProvider: Provider {
             errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
                 + GoogleError.statusesOfPageErrors.map(\.name), mints: .google)
         return [
-            Operation("GET", host, "/.well-known/openid-configuration", cors: .any) { discovery($0) },
-            Operation("GET", host, "/.well-known/risc-configuration", cors: .any) { securityConfiguration($0) },
-            Operation("GET", host, GoogleProvider.authorizePath, keys: [.google], traits) {
+            Operation(
+                "GET", host, "/.well-known/openid-configuration", title: "the discovery document", cors: .any, .api,
+                discovery
+            ),
+            Operation("GET", host, "/.well-known/risc-configuration", cors: .any, .api, securityConfiguration),
+            Operation(
+                "GET", host, GoogleProvider.authorizePath, title: "the authorization request", keys: [.google], traits
+            ) {
                 try authorize($0, $0.request.queryForm)
+            }.step { exchange in
+                exchange.request.queryForm["redirect_uri"].flatMap(JavaScriptOrigin.init(relay:)) == nil
+                    ? nil : Step(.authorization, "pop-up of Google Identity Services")
             },
             Operation("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
                 try authorize($0, $0.request.queryForm)
             },
-            Operation("POST", host, GoogleProvider.authorizePath, keys: [.google], traits) { try decide($0) },
+            Operation(
+                "POST", host, GoogleProvider.authorizePath, title: "the answer of the consent page", keys: [.google],
+                traits, decide),
         ]
     }
 
@@ -70,18 +80,22 @@ package struct GoogleProvider: Provider {
             .api(GoogleError.ofTokenInfo(isNamed: version.namesErrors))
         }
         return [
-            Operation("POST", host, "/o/oauth2/token", keys: [.google], token) { try self.token($0) },
+            Operation("POST", host, "/o/oauth2/token", keys: [.google], token, self.token),
             Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) },
-            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation) { try revokeByPost($0) },
-            Operation("POST", tokenHost, "/token", cors: .any, keys: [.google], token) { try self.token($0) },
-            Operation("POST", tokenHost, "/revoke", cors: .any, revocation) { try revokeByPost($0) },
-            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token) { try self.token($0) },
-            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token) { try self.token($0) },
+            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation, revokeByPost),
+            Operation(
+                "POST", tokenHost, "/token", title: "redeem a code, refresh, or ask for a device's token", cors: .any,
+                keys: [.google], token, self.token
+            ).remarks(remarks),
+            Operation("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost),
+            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token),
+            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token, self.token),
         ]
             + ["GET", "POST"].flatMap { method in
                 TokenInfoVersion.allCases.map { version in
                     Operation(
-                        method, version == .current ? tokenHost : apiHost, version.rawValue, cors: .any,
+                        method, version == .current ? tokenHost : apiHost, version.rawValue,
+                        title: method == "GET" && version == .current ? "check a token" : nil, cors: .any,
                         keys: [.google], info(version)
                     ) { tokenInfo($0, version) }
                 }
@@ -91,12 +105,20 @@ package struct GoogleProvider: Provider {
     private var devices: [Operation] {
         let host = [GoogleProvider.deviceHost]
         let codes = OperationTraits.api(GoogleError.ofDeviceCodes)
+        let asked = Step(.deviceCode, "ask for a device code")
+        let page = Step(.page, "open the device page")
         return [
-            Operation("POST", [GoogleProvider.tokenHost], "/device/code", codes) { try deviceCode($0) },
-            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", codes) { try deviceCode($0) },
-            Operation("GET", host, GoogleProvider.devicePath, .page) { devicePage($0) },
-            Operation("POST", host, GoogleProvider.devicePath, .page) { try decideOnDevice($0) },
-            Operation("GET", ["google.com"], GoogleProvider.devicePath, .page) { redirectToDevicePage($0) },
+            Operation(
+                "POST", [GoogleProvider.tokenHost], "/device/code", title: "begin the device flow", step: asked, codes,
+                deviceCode),
+            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode),
+            Operation(
+                "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page,
+                devicePage),
+            Operation(
+                "POST", host, GoogleProvider.devicePath,
+                step: Step(.decision, "answer the device page"), .page, decideOnDevice),
+            Operation("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page, redirectToDevicePage),
         ]
     }
 
@@ -104,19 +126,26 @@ package struct GoogleProvider: Provider {
         let traits = OperationTraits.api(GoogleError.ofUserInfo)
         let old = OperationTraits.api(APIError.ordered)
         let apiHost = [GoogleProvider.apiHost]
-        let people = Operation("GET", [GoogleProvider.peopleHost], "/v1/people/me", cors: .any, old) {
-            personOfToken($0)
-        }
+        let person = Step(.userInfo, "ask who it is")
+        let people = Operation(
+            "GET", [GoogleProvider.peopleHost], "/v1/people/me", title: "who signed in, by the People API",
+            step: person,
+            cors: .any, old, personOfToken)
         return [people]
             + ["GET", "POST"].flatMap { method in
-                [
-                    Operation(method, [GoogleProvider.userInfoHost], "/v1/userinfo", cors: .any, traits) {
+                let title = method == "GET" ? "who signed in" : nil
+                return [
+                    Operation(
+                        method, [GoogleProvider.userInfoHost], "/v1/userinfo", title: title, cors: .any, traits
+                    ) { userInfo($0) },
+                    Operation(method, apiHost, "/oauth2/v3/userinfo", title: title, cors: .any, traits) {
                         userInfo($0)
                     },
-                    Operation(method, apiHost, "/oauth2/v3/userinfo", cors: .any, traits) { userInfo($0) },
                     Operation(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) },
-                    Operation(method, apiHost, "/oauth2/v2/userinfo", cors: .any, old) { userInfo($0, .v2) },
-                    Operation(method, apiHost, "/userinfo/v2/me", cors: .any, old) { userInfo($0, .v2) },
+                    Operation(method, apiHost, "/oauth2/v2/userinfo", title: title, cors: .any, old) {
+                        userInfo($0, .v2)
+                    },
+                    Operation(method, apiHost, "/userinfo/v2/me", step: person, cors: .any, old) { userInfo($0, .v2) },
                 ]
             }
     }
@@ -124,12 +153,12 @@ package struct GoogleProvider: Provider {
     private var keySets: [Operation] {
         let host = [GoogleProvider.apiHost]
         return [
-            Operation("GET", host, "/oauth2/v3/certs", cors: .any, keys: [.google], .keySet(.google)) {
-                GoogleProvider.keySet($0)
-            },
-            Operation("GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .keySet(.google)) {
-                GoogleProvider.certificates($0)
-            },
+            Operation(
+                "GET", host, "/oauth2/v3/certs", title: "the keys of ID tokens", cors: .any, keys: [.google],
+                .keySet(.google), GoogleProvider.keySet),
+            Operation(
+                "GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .keySet(.google),
+                GoogleProvider.certificates),
         ]
     }
 

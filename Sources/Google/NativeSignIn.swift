@@ -37,7 +37,7 @@ extension GoogleProvider {
                     "unknown", "keychain", "hasNoAuthInKeychain", "EMM", "scopesAlreadyGranted",
                     "mismatchWithCurrentUser",
                 ], mints: .google, givesCodes: true)
-        ) { try authorizeNatively($0, $1) }
+        ) { try authorizeNatively($0, $1) }.titled("the SDK on a device")
     }
 
     private struct NativeRequest: SchemaObject {

@@ -4,12 +4,11 @@ import JSON
 import OAuth
 
 /// OpenID Connect issuers that the seed names: <https://openid.net/specs/openid-connect-core-1_0.html>.
-package struct OpenIDProvider: Provider {
-    package static let section: (any SeedSection.Type)? = OpenIDSection.self
-    package static let profile: (any AccountProfile.Type)? = OpenIDProfile.self
+package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
+    package static let facts = ProviderFacts(
+        name: OpenIDSection.name, title: "OpenID Connect", section: OpenIDSection.self, profile: OpenIDProfile.self,
+        rows: OpenIDGrant.rows + AuthorizationServerTables.rows + [TakenIssuer.self])
 
-    package static let title = "OpenID Connect"
-    package let name = OpenIDSection.name
     let issuers: [Issuer]
     /// Whether issuers that no seed has come into being by their first use.
     let takesUnknown: Bool
@@ -122,12 +121,15 @@ extension Issuer {
         userInfo.answersClaims = true
         let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
         func at(
-            _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
-            _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
+            _ endpoint: String, title: String? = nil, _ traits: OperationTraits, _ methods: [String] = ["POST"],
+            cors: Operation.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Operation] {
             addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange in
+                    Operation(
+                        method, hosts, path, title: method == methods[0] ? title : nil, cors: cors, keys: keys,
+                        traits
+                    ) { exchange in
                         try respond(try issuer(exchange), exchange)
                     }
                 }
@@ -135,14 +137,18 @@ extension Issuer {
         }
         // Where clients may have documents, the client's is at hand before the endpoint runs.
         func knowing(
-            _ endpoint: String, _ traits: OperationTraits, _ methods: [String] = ["POST"], cors: Operation.CORS = .any,
-            _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
+            _ endpoint: String, title: String, _ traits: OperationTraits, _ methods: [String] = ["POST"],
+            cors: Operation.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Operation] {
-            guard policy.clientMetadataDocuments else { return at(endpoint, traits, methods, cors: cors, respond) }
+            guard policy.clientMetadataDocuments else {
+                return at(endpoint, title: title, traits, methods, cors: cors, respond)
+            }
             let begins = endpoint != endpoints.token
             return addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(method, hosts, path, cors: cors, keys: keys, traits) { exchange async throws in
+                    Operation(
+                        method, hosts, path, title: title, cors: cors, keys: keys, traits
+                    ) { exchange async throws in
                         do {
                             let issuer = try issuer(exchange)
                             try await issuer.fetchClient(of: exchange, refreshes: begins)
@@ -155,30 +161,46 @@ extension Issuer {
             }
         }
         var all = paths.flatMap { place in metadataOperations(at: place, of: issuer) }
-        all += at(endpoints.keys, .keySet(owner), ["GET"]) { $0.keySet($1) }
-        all += knowing(endpoints.authorization, authorization, ["GET"], cors: .none) {
-            try $0.authorize($1, $1.request.queryForm)
+        all += at(endpoints.keys, title: "the keys of ID tokens", .keySet(owner), ["GET"]) { $0.keySet($1) }
+        all += knowing(
+            endpoints.authorization, title: "the authorization request", authorization, ["GET"], cors: .none
+        ) { try $0.authorize($1, $1.request.queryForm) }
+        all += knowing(
+            endpoints.authorization, title: "the authorization request, as a form", authorization, cors: .none
+        ) { try $0.authorizeByPost($1) }
+        all += knowing(endpoints.pushedRequest, title: "push an authorization request", device, cors: exposing) {
+            try $0.push($1)
         }
-        all += knowing(endpoints.authorization, authorization, cors: .none) { try $0.authorizeByPost($1) }
-        all += knowing(endpoints.pushedRequest, device, cors: exposing) { try $0.push($1) }
-        all += knowing(endpoints.token, token, cors: exposing) { try $0.token($1) }
-        all += at(endpoints.userInfo, userInfo, ["GET", "POST"], cors: exposing) { try $0.userInfo($1) }
-        all += at(endpoints.introspection, client) { try $0.introspect($1) }
-        all += at(endpoints.revocation, client.withoutMembers) { try $0.revoke($1) }
-        all += knowing(endpoints.deviceAuthorization, device) { try $0.authorizeDevice($1) }
+        all += knowing(endpoints.token, title: "redeem a code, refresh, or exchange", token, cors: exposing) {
+            try $0.token($1)
+        }
+        all += at(endpoints.userInfo, title: "who signed in", userInfo, ["GET", "POST"], cors: exposing) {
+            try $0.userInfo($1)
+        }
+        all += at(endpoints.introspection, title: "check a token", client) { try $0.introspect($1) }
+        all += at(endpoints.revocation, title: "revoke a token", client.withoutMembers) { try $0.revoke($1) }
+        all += knowing(endpoints.deviceAuthorization, title: "begin the device flow", device) {
+            try $0.authorizeDevice($1)
+        }
         all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
         all += at(endpoints.device, .page, cors: .none) { try $0.decideOnDevice($1) }
         if policy.registration != .off {
             let registration = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
             let own = "\(endpoints.registration)/:client"
-            all += at(endpoints.registration, registration) { try $0.register($1) }
-            all += at(own, registration, ["GET"]) { $0.readRegistration($1) }
-            all += at(own, registration, ["PUT"]) { try $0.changeRegistration($1) }
-            all += at(own, registration.withoutMembers, ["DELETE"]) { try $0.endRegistration($1) }
+            all += at(endpoints.registration, title: "register a client", registration) { try $0.register($1) }
+            all += at(own, title: "read a client's registration", registration, ["GET"]) { $0.readRegistration($1) }
+            all += at(own, title: "change a client's registration", registration, ["PUT"]) {
+                try $0.changeRegistration($1)
+            }
+            all += at(own, title: "end a client's registration", registration.withoutMembers, ["DELETE"]) {
+                try $0.endRegistration($1)
+            }
         }
         all += addresses(of: endpoints.endSession).flatMap { path in
             ["GET", "POST"].map { method in
-                Operation(method, hosts, path, keys: [owner], .page(mints: owner)) { exchange in
+                Operation(
+                    method, hosts, path, title: method == "GET" ? "sign out" : nil, keys: [owner], .page(mints: owner)
+                ) { exchange in
                     do {
                         let form = method == "GET" ? exchange.request.queryForm : exchange.request.bodyForm
                         return try await (try issuer(exchange)).logout(exchange, form)
@@ -199,7 +221,9 @@ extension Issuer {
         let inserted = place.isEmpty ? [] : HostAlias.metadata.map { $0 + place }
         let isOwn = place == path
         return (below + inserted).map { path in
-            Operation("GET", [host], path, cors: .any) { exchange in
+            Operation(
+                "GET", [host], path, title: path == below[0] ? "the discovery document" : nil, cors: .any
+            ) { exchange in
                 do {
                     let issuer = try issuer(exchange)
                     return issuer.discovery(exchange, at: isOwn ? issuer.path : place)

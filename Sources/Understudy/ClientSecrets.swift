@@ -9,7 +9,7 @@ package enum ClientSecrets {
     package static func sign(_ wanted: ClientSecretRequest, seeds: [SeedInput]) throws -> String {
         let seed = try SeedInput.load(seeds)
         do throws(ClientSecretRequest.Refusal) {
-            for provider in Providers.all {
+            for case let provider as any SignsClientSecrets.Type in Providers.all {
                 if let secret = try provider.clientSecret(for: wanted, seed: seed) { return secret }
             }
         } catch {
@@ -23,7 +23,9 @@ package enum ClientSecrets {
         if let other = seed.sections.flatMap(\.seededClients).first(where: { $0.id == client }) {
             return "\(name) (\(other.kind)) signs no secrets: what it has stands in the seed"
         }
-        let known = Providers.all.flatMap { $0.clientsThatSign(in: seed) }
+        let known = Providers.all.flatMap {
+            ($0 as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? []
+        }
         guard !known.isEmpty else { return "no client \(name): the seed has none that signs its secret" }
         let hint = Spelling.hint(client, among: known)
         return "no client \(name) that signs its secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"

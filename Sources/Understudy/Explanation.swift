@@ -50,11 +50,11 @@ public struct Explanation: Sendable {
             add(explainer.explain(text, meantAsIDToken: text == idToken))
         }
         if idToken == nil, token == nil, let rawNonce {
-            add(Providers.all.flatMap { $0.explain(rawNonce: rawNonce) })
+            add(Providers.all.explainers.flatMap { $0.explain(rawNonce: rawNonce) })
         }
         if let clientSecret {
             let seed = seeds.isEmpty ? nil : try SeedInput.load(seeds)
-            add(Providers.all.flatMap { $0.explain(clientSecret: clientSecret, seed: seed, now: now) })
+            add(Providers.all.explainers.flatMap { $0.explain(clientSecret: clientSecret, seed: seed, now: now) })
         }
     }
 

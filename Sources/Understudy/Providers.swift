@@ -24,11 +24,13 @@ package enum Providers {
 
     /// Returns the environment variables by which a program finds the providers at the daemon with this address.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
-        all.flatMap { $0.variables(daemon: url) }
+        all.flatMap { $0.facts.variables(url) }
     }
 
     /// Returns descriptions of the values that can be explained, for the command's help.
-    package static func explained(_ value: ExplainedValue) -> [String] { all.compactMap { $0.explainedValues[value] } }
+    package static func explained(_ value: ExplainedValue) -> [String] {
+        all.explainers.compactMap { $0.explainedValues[value] }
+    }
 
     /// Returns a seed that only names the default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
@@ -37,7 +39,7 @@ package enum Providers {
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []
-            for provider in all {
+            for case let provider as any ExportsData.Type in all {
                 if let read = try provider.exportedData(at: directory, for: seed) { data.append(read) }
             }
             return seed.beginning(with: data)

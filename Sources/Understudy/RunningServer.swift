@@ -114,7 +114,7 @@ public final class RunningServer: Sendable {
             throw StartError(description: error.diagnosis.line)
         }
         do {
-            for provider in Providers.playing(world.seed) {
+            for case let provider as any ExportsData in Providers.playing(world.seed) {
                 if try provider.export(world, to: directory) { isWritten = true }
             }
         } catch let failure as StoreFailure {

@@ -18,14 +18,14 @@ package struct SeedStart: Sendable {
     /// - Throws: ``StartError`` if a file can't be read, or if the files name no client.
     package init(from paths: [String]) throws {
         let app = AppConfiguration(merging: try paths.map { try SeedStart.configuration(at: $0) })
-        let names = Providers.all.map { ($0, $0.section?.name ?? "") }
-        let traces = names.map { provider, name in (name: name, trace: provider.trace(in: app)) }
+        let starters = Providers.all.compactMap { $0 as? any StartsSeeds.Type }
+        let traces = starters.map { (name: $0.facts.section?.name ?? "", trace: $0.trace(in: app)) }
         guard !app.isGiven || traces.contains(where: { !$0.trace.isNothing }) else {
             throw StartError(description: SeedStart.nothingFound(in: app))
         }
         var start = StartingSeed(app, traces: traces)
         do {
-            for provider in Providers.all { try provider.begin(&start) }
+            for starter in starters { try starter.begin(&start) }
         } catch {
             throw StartError(description: "a key can't be made: \(error)")
         }

@@ -8,14 +8,14 @@ import Understudy
 
 /// A provider with one operation that scripts of any origin may read, and one that they may not.
 private struct OpenProvider: Provider {
-    static let title = "Open"
-    let name = "open"
+    static let facts = ProviderFacts(name: "open", title: "Open")
 
     init(seed: Seed) {}
 
-    func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
+    func client(of exchange: Exchange) -> String? { nil }
+    func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
+    func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [] }
 
     var operations: [Operation] {
         [

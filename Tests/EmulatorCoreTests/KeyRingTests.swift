@@ -44,15 +44,14 @@ private struct IssuersSection: SeedSection {
 }
 
 private struct IssuersProvider: Provider {
-    static let title = "Issuers"
-    static let section: (any SeedSection.Type)? = IssuersSection.self
-    let name = "issuers"
+    static let facts = ProviderFacts(name: "issuers", title: "Issuers", section: IssuersSection.self)
     let operations: [Operation] = []
 
     init(seed: Seed) {}
-    func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
+    func client(of exchange: Exchange) -> String? { nil }
+    func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
+    func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [] }
 }
 
 @Suite("Key rings from the seed")

@@ -23,9 +23,7 @@ private struct HostsSection: SeedSection {
 }
 
 private struct HostsProvider: Provider {
-    static let title = "Issuers"
-    static let section: (any SeedSection.Type)? = HostsSection.self
-    let name = "played"
+    static let facts = ProviderFacts(name: "played", title: "Issuers", section: HostsSection.self)
     private let hosts: [String]
 
     init(seed: Seed) { hosts = seed[HostsSection.self].names }
@@ -39,9 +37,10 @@ private struct HostsProvider: Provider {
         ]
     }
 
-    func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? { nil }
+    func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }
+    func client(of exchange: Exchange) -> String? { nil }
+    func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
+    func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [] }
 }
 
 @Suite("Hosts that a seed names")

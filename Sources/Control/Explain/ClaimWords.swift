@@ -125,7 +125,7 @@ struct ClaimWords {
         guard let issuer else {
             return .init(holds: false, "no provider of this world is called so: refuse the token")
         }
-        let isReal = type(of: issuer).isIssuer(text)
+        let isReal = [issuer].explainers.contains { $0.isIssuer(text) }
         return .init(holds: true, ValueReader.title(of: issuer) + (isReal ? "" : ", at its address here"))
     }
 
@@ -161,13 +161,14 @@ struct ClaimWords {
         guard let text = value.string, !text.isEmpty else { return .init(holds: false, "it must be a string") }
         guard kind != .clientSecret else { return .init(holds: nil, clientWords(text) ?? "the client_id") }
         let audience = token.claims["aud"]?.string ?? token.claims["aud"]?.array?.first?.string ?? ""
-        let known = (surroundings.maker ?? issuer)?.subject(text, of: audience, in: reader.world)
+        let minting = (surroundings.maker ?? issuer) as? any MintsIDTokens
+        let known = minting?.subject(text, of: audience, in: reader.world)
         return .init(holds: nil, known?.about ?? "nobody whom this world can name: the person's ID at \(issuerTitle)")
     }
 
     private func emailFindings(_ value: JSONValue) -> [Finding] {
         guard let email = value.string else { return [.init(holds: false, "it must be a string")] }
-        let kinds = reader.providers.lazy.compactMap { type(of: $0).kind(ofEmail: email) }
+        let kinds = reader.providers.explainers.lazy.compactMap { $0.kind(ofEmail: email) }
         return kinds.first.map { [.init(holds: nil, $0)] } ?? []
     }
 

@@ -38,7 +38,7 @@ extension ValueReader {
             return PastedValue(kind, try read(returned, in: search))
         }
         if let address = explain(address: text) { return address }
-        let form = providers.lazy.compactMap { type(of: $0).explain(token: bare, meantAsIDToken: false) }.first
+        let form = providers.explainers.lazy.compactMap { $0.explain(token: bare, meantAsIDToken: false) }.first
         if form != nil || issued(bare) != nil || search.maker(of: bare) != nil {
             let known = issuedFindings(bare, name: nil, returnedTo: nil, search)
             return PastedValue("A code or a token", (form ?? []) + [ExplainedPart("In this world", known)])
@@ -49,7 +49,7 @@ extension ValueReader {
     /// Sign-ins carry addresses, too: they would count as something that was given out.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
-        let kind = providers.lazy.compactMap { type(of: $0).kind(ofEmail: address.lowercased()) }.first
+        let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first
         let finding = ExplainedPart.Finding(holds: nil, "it is \(kind ?? "an ordinary address"), no code and no token")
         return PastedValue("An e-mail address", [ExplainedPart("Address", [finding])])
     }
@@ -123,7 +123,7 @@ extension ValueReader {
             found.append(.init(holds: holds, words, exchange: asked.known.exchange.id))
         }
         let isHash = text.utf8.count == 64 && Hex.decode(text) != nil
-        let advice = isHash ? [] : providers.flatMap { type(of: $0).explain(rawNonce: text) }
+        let advice = isHash ? [] : providers.explainers.flatMap { $0.explain(rawNonce: text) }
         if found.isEmpty {
             found = [.init(holds: nil, "no request in this world's recording sent it, nor anything made from it")]
         }

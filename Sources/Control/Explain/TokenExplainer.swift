@@ -5,14 +5,14 @@ import Time
 
 /// What can be said of a token without a world: for the command `explain`.
 package struct TokenExplainer: Sendable {
-    private let explainers: [any Provider.Type]
+    private let explainers: [any ExplainsValues.Type]
     private let rawNonce: String?
     private let jwks: String?
     private let now: Instant
 
     /// `jwks` is a JSON Web Key Set, as text, to check signatures with.
-    package init(_ explainers: [any Provider.Type], rawNonce: String?, jwks: String?, now: Instant) {
-        self.explainers = explainers
+    package init(_ providers: [any Provider.Type], rawNonce: String?, jwks: String?, now: Instant) {
+        explainers = providers.explainers
         self.rawNonce = rawNonce
         self.jwks = jwks
         self.now = now

@@ -121,10 +121,10 @@ extension ValueReader {
     ) -> ExplainedPart.Finding {
         let maker = returned["state"].flatMap { search.maker(of: $0) ?? search.sender(of: $0, as: ["state"]) }
         let sender = maker.flatMap { provider(of: $0.exchange) }
-        let own = sender.flatMap { type(of: $0).explain(error: error) }
+        let own = sender.flatMap { [$0].explainers.first?.explain(error: error) }
         let meaning =
             own ?? ErrorMeanings.meaning(of: error)
-            ?? providers.lazy.compactMap { type(of: $0).explain(error: error) }.first
+            ?? providers.explainers.lazy.compactMap { $0.explain(error: error) }.first
         let name = "error is \(Diagnosis.quote(error))"
         return .init(holds: false, meaning.map { "\(name): \($0)" } ?? name, exchange: maker?.exchange.id)
     }
@@ -139,7 +139,9 @@ extension ValueReader {
         let called = name ?? "the value"
         let made = search.maker(of: text)?.exchange.id
         guard let (provider, value) = issued(text) else {
-            if let reason = providers.lazy.compactMap({ $0.ended(text, in: world) }).first {
+            if let reason = providers.lazy.compactMap({ ($0 as? any RemembersEndedTokens)?.ended(text, in: world) })
+                .first
+            {
                 return [.init(holds: false, "\(called) \(reason)", exchange: made)]
             }
             let redeemer = search.sender(of: text, as: ["code"])?.exchange.id

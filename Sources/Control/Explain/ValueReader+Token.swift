@@ -25,8 +25,8 @@ extension ValueReader {
     /// What the provider that a client secret is meant for says of it.
     private func secretFindings(_ text: String, _ token: JWS) -> [ExplainedPart.Finding] {
         let meant = provider(ofIssuer: token.claims["aud"]?.string ?? "")
-        for provider in meant.map({ [$0] }) ?? providers {
-            let parts = type(of: provider).explain(clientSecret: text, seed: world.seed, now: now)
+        for explainer in (meant.map { [$0] } ?? providers).explainers {
+            let parts = explainer.explain(clientSecret: text, seed: world.seed, now: now)
             if let first = parts.first { return first.findings }
         }
         guard meant != nil else {
@@ -51,7 +51,8 @@ extension ValueReader {
             }
             let client = token.claims["aud"]?.string ?? ""
             let isMeant =
-                token.keyID == nil && issuer?.leavesUnsigned(tokensFor: client, in: world) ?? false
+                token.keyID == nil
+                && (issuer as? any LeavesTokensUnsigned)?.leavesUnsigned(tokensFor: client, in: world) ?? false
                 && token.signature.isEmpty
             return [
                 .init(

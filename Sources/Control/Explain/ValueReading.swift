@@ -99,11 +99,12 @@ package struct ValueReader: Sendable {
     }
 
     /// What people call it.
-    package static func title(of provider: any Provider) -> String { type(of: provider).title }
+    package static func title(of provider: any Provider) -> String { provider.facts.title }
 
     /// The provider whose ID tokens say `iss` so, at its own address or at this daemon's.
     package func provider(ofIssuer issuer: String) -> (any Provider)? {
-        if let known = providers.first(where: { type(of: $0).isIssuer(issuer) }) { return known }
+        let known = providers.first { (type(of: $0) as? any ExplainsValues.Type)?.isIssuer(issuer) ?? false }
+        if let known { return known }
         guard let start = issuer.firstRange(of: "://")?.upperBound else { return nil }
         let rest = issuer[start...]
         let authority = String(rest.prefix { $0 != "/" })
@@ -116,7 +117,7 @@ package struct ValueReader: Sendable {
             return played.provider
         }
         return providers.first { provider in
-            provider.aliases.contains {
+            ((provider as? any HasAliases)?.aliases ?? []).contains {
                 path == $0.prefix || path.hasSuffix($0.prefix) || path.hasSuffix("\($0.prefix)/")
             }
         }
@@ -134,7 +135,7 @@ package struct ValueReader: Sendable {
     /// What a code or an opaque token is, in this world.
     package func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
         for provider in providers {
-            if let value = provider.issued(text, in: world) { return (provider, value) }
+            if let value = (provider as? any KeepsGrants)?.issued(text, in: world) { return (provider, value) }
         }
         return nil
     }

@@ -64,7 +64,8 @@ extension Dispatcher {
     /// people call the relay.
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
-            if let verdict = try provider.relay(mail) { return ("\(type(of: provider).title)'s relay", verdict) }
+            guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }
+            return ("\(provider.facts.title)'s relay", verdict)
         }
         return nil
     }

@@ -21,7 +21,7 @@ extension Dispatcher: Network {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)
         return others.first { other in
-            providers(of: other).contains { $0.issued(text, in: other) != nil }
+            providers(of: other).contains { ($0 as? any KeepsGrants)?.issued(text, in: other) != nil }
         }?.name
     }
 

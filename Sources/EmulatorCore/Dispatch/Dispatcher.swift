@@ -165,7 +165,9 @@ package final class Dispatcher: Sendable {
                 return .now(identified(page, request, at: address, id: context.id))
             }
             let entry = operations.first(of: methods, at: address)
-            let refusal = request.method == "OPTIONS" ? nil : try entry?.provider?.notServed(exchange(context))
+            let refusal =
+                request.method == "OPTIONS"
+                ? nil : try (entry?.provider as? any RefusesUnserved)?.notServed(exchange(context))
             let response =
                 refusal?.diagnosed(adding: "; this address takes \(methods.joined(separator: ", "))")
                 ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
@@ -200,9 +202,9 @@ package final class Dispatcher: Sendable {
         var exchange = exchange(context, parameters)
         if let excess = RequestBudget.excess(of: request) {
             let words =
-                try operation.isControl
+                operation.isControl
                 ? nil
-                : entry.provider?.overBudget(exchange, excess)
+                : try entry.provider?.overBudget(exchange, excess)
                     ?? operations(of: context.world).refusePage?(exchange, .tooMuch(excess))
             let refusal = words ?? ControlAnswer.error(400, "tooMuch", excess.line)
             guard operation.traits != nil else {
@@ -267,7 +269,7 @@ package final class Dispatcher: Sendable {
     /// The refusal of the first provider that has one.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
-            if let refusal = try provider.notServed(exchange) { return refusal }
+            if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }
         }
         return nil
     }

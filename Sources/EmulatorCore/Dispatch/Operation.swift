@@ -36,20 +36,35 @@ package struct Operation: Sendable {
     var isManagement = false
     /// What it takes and answers, for a call of the control API.
     package let call: ControlCall?
+    /// What a request to it does, in a few words: "redeem a code". `nil` for what isn't part of a sign-in.
+    package private(set) var title: String?
+    /// The step of a sign-in that a request to it is; `nil` where OAuth's own words say it.
+    private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
+    /// Sentences about what surprises an app's developer at an answer that refuses nothing, such as a name that is missing. The second
+    /// argument holds all exchanges of the sign-in.
+    package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
     var handler: Handler
 
     package init(
-        _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) throws -> Response
+        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
+        cors: CORS = .none,
+        keys: [KeyOwner] = [], _ traits: OperationTraits? = .api,
+        _ respond: @escaping @Sendable (Exchange) throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .direct(respond))
+        self.title = title
+        if let step { self.step = { _ in step } }
     }
 
     package init(
-        _ method: String, _ hosts: [String], _ path: String, cors: CORS = .none, keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = .api, _ respond: @escaping @Sendable (Exchange) async throws -> Response
+        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
+        cors: CORS = .none,
+        keys: [KeyOwner] = [], _ traits: OperationTraits? = .api,
+        _ respond: @escaping @Sendable (Exchange) async throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .task(respond))
+        self.title = title
+        if let step { self.step = { _ in step } }
     }
 
     init(
@@ -64,6 +79,31 @@ package struct Operation: Sendable {
         self.traits = traits
         self.call = call
         self.handler = handler
+    }
+}
+
+extension Operation {
+    /// The same endpoint, with this title.
+    package func titled(_ title: String?) -> Operation {
+        var titled = self
+        titled.title = title
+        return titled
+    }
+
+    /// The same endpoint, where the request decides which step of a sign-in it is.
+    package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Operation {
+        var other = self
+        other.step = step
+        return other
+    }
+
+    /// The same endpoint, with remarks on its answers for the inspector.
+    package func remarks(
+        _ remarks: @escaping @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
+    ) -> Operation {
+        var other = self
+        other.remarks = remarks
+        return other
     }
 }
 

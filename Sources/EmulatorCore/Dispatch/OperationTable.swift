@@ -64,7 +64,7 @@ struct OperationTable: Sendable {
         for provider in providers {
             let operations = provider.operations
             for operation in operations { add(operation, of: provider) }
-            for alias in provider.aliases {
+            for alias in (provider as? any HasAliases)?.aliases ?? [] {
                 aliases[alias.prefix] = alias
                 aliasDepth = max(aliasDepth, alias.prefix.utf8.count { $0 == UInt8(ascii: "/") })
             }

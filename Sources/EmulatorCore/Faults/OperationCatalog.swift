@@ -13,16 +13,13 @@ package struct OperationCatalog: Sendable {
         package let traits: OperationTraits
         /// The name of the provider that serves it.
         package let provider: String
-        /// What it does, in a few words, if the provider says so.
+        /// What a request to it does, in a few words: "redeem a code". `nil` for what isn't part of a sign-in.
         package let title: String?
         /// Its paths at the daemon's own name.
         fileprivate let shortPaths: [String]
 
         /// `nil` for an operation where nothing can be ordered.
-        fileprivate init?(
-            _ operation: Operation, at host: String?, of provider: String, names: [String: String],
-            _ aliases: [HostAlias]
-        ) {
+        fileprivate init?(_ operation: Operation, at host: String?, of provider: String, _ aliases: [HostAlias]) {
             guard let traits = operation.traits else { return nil }
             // The same operation, spelled with a slash at its end, isn't listed again.
             if let whole = traits.partOf, operation.path.hasSuffix("\(whole)/") { return nil }
@@ -32,7 +29,7 @@ package struct OperationCatalog: Sendable {
             method = operation.method
             let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
-            title = names["\(operation.method) \(path)"]
+            title = operation.title
             let place = path
             shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } } ?? []
         }
@@ -54,9 +51,9 @@ package struct OperationCatalog: Sendable {
     /// By host, and then by path. The daemon's own address comes first, the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let operations = provider.operations
-        let (names, aliases) = (provider.endpointNames, provider.aliases)
+        let aliases = (provider as? any HasAliases)?.aliases ?? []
         func entries(_ operations: [Operation], at host: String?) -> [Entry] {
-            operations.compactMap { Entry($0, at: host, of: provider.name, names: names, aliases) }
+            operations.compactMap { Entry($0, at: host, of: provider.name, aliases) }
         }
         var all = entries(byPath(operations.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
         for host in Set(operations.flatMap(\.hosts)).sorted() {

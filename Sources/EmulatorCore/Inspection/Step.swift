@@ -50,10 +50,13 @@ package struct Step: Sendable {
 }
 
 extension Step {
-    /// As OAuth 2.0 and OpenID Connect say it, by the operation's traits, the form's `grant_type`, and the last part of the path.
+    /// Takes the step that the endpoint names. Otherwise the endpoint's traits, the form's `grant_type` and the last part of the path decide,
+    /// in the words of OAuth 2.0 and OpenID Connect.
     package init(_ exchange: RecordedExchange, at operation: Operation?) {
         let traits = operation?.traits
-        if exchange.mail != nil {
+        if let step = operation?.step?(exchange) {
+            self = step
+        } else if exchange.mail != nil {
             self = Step(.other, "mail")
         } else if let step = Step(grantOf: exchange) {
             self = step

@@ -1,19 +1,13 @@
 import JOSE
 import JSON
 
-/// A provider's part in a seed that somebody begins with.
-package protocol SeedStarter {
+/// A provider for whose clients a seed to begin with can be written.
+package protocol StartsSeeds: Provider {
     /// What of the provider an app's configuration speaks of.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Writes the provider's section, for the clients of `start.app`, or for an example.
     static func begin(_ start: inout StartingSeed) throws(KeyError)
-}
-
-extension SeedStarter {
-    package static func trace(in app: AppConfiguration) -> AppTrace { .nothing }
-
-    package static func begin(_ start: inout StartingSeed) throws(KeyError) {}
 }
 
 /// What of a provider an app's configuration speaks of.

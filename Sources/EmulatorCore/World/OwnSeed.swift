@@ -88,7 +88,9 @@ extension WorldRegistry {
             _ = replace(changed, with: world)
             throw error
         }
-        for provider in played.providers { try provider.seedExtended(in: changed, after: world.seed) }
+        for case let provider as any ExtendsWorlds in played.providers {
+            try provider.seedExtended(in: changed, after: world.seed)
+        }
         return true
     }
 }

@@ -18,15 +18,23 @@ extension FacebookProvider {
 
     var browserScript: [Operation] {
         let host = [FacebookProvider.host]
-        return ["sdk.js", "all.js", "sdk/debug.js"].map { file in
-            Operation("GET", [FacebookProvider.scriptHost], "/:locale/\(file)", cors: .any, .page) { exchange in
+        let files = [("sdk.js", ""), ("all.js", ", by its old name"), ("sdk/debug.js", ", to be read")]
+        return files.map { file, remark in
+            Operation(
+                "GET", [FacebookProvider.scriptHost], "/:locale/\(file)", title: "the SDK for JavaScript\(remark)",
+                step: Step(.page, "load Facebook's SDK for JavaScript"), cors: .any, .page
+            ) { exchange in
                 .browserScript(
                     Scripts.sdk,
                     [FacebookProvider.host, FacebookProvider.graphHost].map { .string(exchange.address.base(of: $0)) })
             }
         } + [
-            Operation("POST", host, FacebookProvider.statusPath, cors: .any, .api) { try loginStatus($0) },
-            Operation("POST", host, FacebookProvider.logoutPath, cors: .any, .api) { try logout($0) },
+            Operation(
+                "POST", host, FacebookProvider.statusPath, title: "a page asks who is signed in",
+                step: Step(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus),
+            Operation(
+                "POST", host, FacebookProvider.logoutPath, title: "a page signs out",
+                step: Step(.logout, "sign out"), cors: .any, .api, logout),
         ]
     }
 

@@ -11,9 +11,10 @@ import EmulatorCore
 
 extension FirebaseProvider {
     func actionOperations(at hosts: [String], _ path: String) -> [Operation] {
-        [
-            Operation("GET", hosts, path) { try action($0, $0.request.queryForm) },
-            Operation("POST", hosts, path) { try action($0, $0.request.bodyForm) },
+        let step = Step(.page, "open an e-mail's link")
+        return [
+            Operation("GET", hosts, path, step: step) { try action($0, $0.request.queryForm) },
+            Operation("POST", hosts, path, step: step) { try action($0, $0.request.bodyForm) },
         ]
     }
 

@@ -14,10 +14,16 @@ import Time
 
 extension FirebaseProvider {
     func handlerOperations(at hosts: [String], below prefix: String) -> [Operation] {
-        [
-            Operation("GET", hosts, "\(prefix)/handler", .page) { try await handler($0, $0.request.queryForm) },
-            Operation("POST", hosts, "\(prefix)/handler", .page) { try await handler($0, $0.request.bodyForm) },
-            Operation("GET", hosts, "\(prefix)/iframe", .page) { try frame($0) },
+        let step = Step(.page, "open the sign-in handler")
+        return [
+            Operation(
+                "GET", hosts, "\(prefix)/handler", title: hosts.isEmpty ? "pop-ups and redirects" : nil, step: step,
+                .page
+            ) { try await handler($0, $0.request.queryForm) },
+            Operation("POST", hosts, "\(prefix)/handler", step: step, .page) {
+                try await handler($0, $0.request.bodyForm)
+            },
+            Operation("GET", hosts, "\(prefix)/iframe", step: Step(.page, "open the sign-in frame"), .page, frame),
         ]
     }
 

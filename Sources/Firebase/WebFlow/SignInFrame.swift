@@ -13,10 +13,13 @@ extension FirebaseProvider {
 
     var scripts: [Operation] {
         [
-            Operation("GET", [FirebaseProvider.scriptHost], "/js/api.js", cors: .any, .page) { _ in
+            Operation(
+                "GET", [FirebaseProvider.scriptHost], "/js/api.js", step: Step(.page, "load the script"), cors: .any,
+                .page
+            ) { _ in FirebaseProvider.gapi() },
+            Operation("GET", [], "/_understudy/gapi.js", step: Step(.page, "load the script"), cors: .any, .page) { _ in
                 FirebaseProvider.gapi()
             },
-            Operation("GET", [], "/_understudy/gapi.js", cors: .any, .page) { _ in FirebaseProvider.gapi() },
         ]
     }
 

@@ -12,7 +12,8 @@ extension GitHubProvider {
     static let organizationEndpoints: [RESTEndpoint] = [
         RESTEndpoint(
             "GET", "/user/orgs", "orgs/orgs#list-organizations-for-the-authenticated-user",
-            .person(scopes: RESTCall.organizationScopes, permission: nil, refusal: .forbidden(listRefusal))
+            .person(scopes: RESTCall.organizationScopes, permission: nil, refusal: .forbidden(listRefusal)),
+            title: "their organizations"
         ) { call in
             let organizations = call.visibleOrganizations()
             let active = organizations.shown.filter { Membership($0).isMember(call.viewer.account) }

@@ -35,17 +35,25 @@ struct RESTEndpoint: Sendable {
     let acceptedPermissions: String
     /// Whether it answers without a body.
     let isEmpty: Bool
+    /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
+    let title: String?
+    let step: Step?
+    /// Sentences about what surprises an app's developer at an answer.
+    let remarks: @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     let run: @Sendable (RESTCall) throws -> RESTAnswer
 
     init(
         _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
-        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, run: @escaping @Sendable (RESTCall) throws -> RESTAnswer
+        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, title: String? = nil, step: Step? = nil,
+        remarks: @escaping @Sendable (RecordedExchange, [RecordedExchange]) -> [String] = { _, _ in [] },
+        run: @escaping @Sendable (RESTCall) throws -> RESTAnswer
     ) {
         self.method = method
         self.path = path
         self.documentation = documentation
         self.access = access
         self.isEmpty = isEmpty
+        (self.title, self.step, self.remarks) = (title, step, remarks)
         self.run = run
         var scopes = accepted ?? []
         if accepted == nil, case .person(let needed, _, _) = access { scopes = needed }

@@ -12,21 +12,21 @@ import EmulatorCore
 extension GitHubProvider {
     var tokenEndpoints: [RESTEndpoint] {
         [
-            RESTEndpoint("POST", "/applications/:client/token", "apps/oauth-applications#check-a-token", .app) {
-                checkToken($0)
-            },
+            RESTEndpoint(
+                "POST", "/applications/:client/token", "apps/oauth-applications#check-a-token", .app,
+                title: "check a token", run: checkToken),
             RESTEndpoint("PATCH", "/applications/:client/token", "apps/oauth-applications#reset-a-token", .app) {
                 [self] in try resetToken($0)
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
-                isEmpty: true
+                isEmpty: true, title: "revoke a token"
             ) { call in
                 try end(call) { $1.revoke($0, because: "the app deleted it, request \(call.exchange.id)") }
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
-                isEmpty: true
+                isEmpty: true, title: "revoke a grant"
             ) { call in
                 try end(call) { token, tables in
                     guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }

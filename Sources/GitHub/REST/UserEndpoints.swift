@@ -9,7 +9,10 @@ import EmulatorCore
 
 extension GitHubProvider {
     static let userEndpoints: [RESTEndpoint] = [
-        RESTEndpoint("GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: []) { call in
+        RESTEndpoint(
+            "GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: [], title: "who signed in",
+            step: Step(.userInfo, "ask who it is"), remarks: remarks
+        ) { call in
             guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
             // What a GitHub App's token shows of the private part isn't documented; the plan takes a permission.
             let isPrivate =
@@ -19,7 +22,8 @@ extension GitHubProvider {
         },
         RESTEndpoint(
             "GET", "/user/emails", "users/emails#list-email-addresses-for-the-authenticated-user",
-            .person(scopes: [.user, .userEmail], permission: "emails", refusal: .notFound)
+            .person(scopes: [.user, .userEmail], permission: "emails", refusal: .notFound), title: "their addresses",
+            step: Step(.userInfo, "ask for e-mail addresses")
         ) { call in
             call.list(call.viewer.account.map { UserDocument($0, call.base).emails } ?? [])
         },
@@ -92,6 +96,18 @@ extension GitHubProvider {
             ]
         }
         return call.countedList("installations", installations)
+    }
+}
+
+extension GitHubProvider {
+    /// <https://docs.github.com/rest/users/users#get-the-authenticated-user>
+    private static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
+        guard exchange.response.status == 200,
+            let user = try? JSONValue(parsing: exchange.response.body, limits: .answer), user["email"] == .null
+        else { return [] }
+        return [
+            "email is null because the person shows no address in public: ask for the scope user:email, and read GET /user/emails."
+        ]
     }
 }
 

@@ -17,25 +17,40 @@ extension GoogleProvider {
     var browserScript: [Operation] {
         let host = [GoogleProvider.host]
         return [
-            Operation("GET", host, "/gsi/client", cors: .any, .page) { exchange in
+            Operation(
+                "GET", host, "/gsi/client", title: "the script of Google Identity Services",
+                step: Step(.page, "load Google Identity Services"), cors: .any, .page
+            ) { exchange in
                 .browserScript(
                     Scripts.gsi,
                     [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
             },
-            Operation("GET", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
+            Operation(
+                "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
+                step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
+            ) {
                 try signInByButton($0, $0.request.queryForm)
             },
-            Operation("POST", host, GoogleProvider.selectPath, keys: [.google], .page(mints: .google)) {
-                try decideByButton($0)
-            },
-            Operation("GET", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
+            Operation(
+                "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
+                step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
+                decideByButton),
+            Operation(
+                "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
+                step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
+            ) {
                 try oneTap($0, $0.request.queryForm)
             },
-            Operation("POST", host, GoogleProvider.oneTapPath, keys: [.google], .page(mints: .google)) {
-                try decideByOneTap($0)
-            },
-            Operation("GET", host, "/gsi/status", cors: .any, .api) { scriptStatus($0) },
-            Operation("POST", host, "/gsi/revoke", cors: .any, .api) { try revokeByPage($0) },
+            Operation(
+                "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
+                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google),
+                decideByOneTap),
+            Operation(
+                "GET", host, "/gsi/status", title: "whether a page may use the script",
+                step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus),
+            Operation(
+                "POST", host, "/gsi/revoke", title: "an app's page takes a person's consent back",
+                step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage),
         ]
     }
 

@@ -80,7 +80,7 @@ extension Inspector {
     /// The provider of that name.
     func provider(_ name: String?) -> (any Provider)? { providers.first { $0.name == name } }
 
-    func title(_ provider: any Provider) -> String { type(of: provider).title }
+    func title(_ provider: any Provider) -> String { provider.facts.title }
 
     /// How many clients or people a field offers. Any other can be written.
     private static let offered = 100

@@ -58,7 +58,7 @@ extension Inspector {
         order["outcome"] = .string(kind)
         order["client"] = OrderValue.text("client", form)
         order["account"] = OrderValue.text("account", form)
-        let choices = type(of: provider).personChooses
+        let choices = provider.facts.choices
         switch Outcome.Kind(rawValue: kind) {
         case .error:
             order["error"] = OrderValue.text("otherError", form) ?? OrderValue.text("error", form)
@@ -109,7 +109,7 @@ extension Inspector {
     }
 
     private func endings(_ form: Form, _ provider: any Provider) -> [HTML] {
-        let choices = type(of: provider).personChooses
+        let choices = provider.facts.choices
         var approval: [HTML] = []
         if choices.contains(.address) {
             approval.append(

@@ -78,7 +78,9 @@ struct InspectedItems: Sendable {
 
     /// A link to the person whom a provider calls so.
     private func person(named subject: String) -> HTML {
-        let id = providers.lazy.compactMap { $0.account(named: subject, in: exchange.world) }.first
+        let id = providers.lazy.compactMap {
+            ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)
+        }.first
         guard let id else { return .group([]) }
         let page = exchange.inspector("people/\(Exchange.segment(id))")
         return .group([.text(" · "), .tag("a", [("href", page)], ShownText.isolated(id))])

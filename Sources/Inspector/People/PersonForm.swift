@@ -13,7 +13,7 @@ extension Inspector {
     /// Providers' names over their fields.
     private var groupTitles: [String: String] {
         let titles = providers.compactMap { provider -> (String, String)? in
-            type(of: provider).profile.map { ($0.name, type(of: provider).title) }
+            provider.facts.profile.map { ($0.name, provider.facts.title) }
         }
         return Dictionary(titles, uniquingKeysWith: { first, _ in first })
     }

@@ -16,11 +16,11 @@ extension Inspector {
         of account: Account, _ exchange: Exchange
     ) -> [(title: String, sections: [InspectedSection], items: InspectedItems)] {
         providers.compactMap { provider in
-            let sections = provider.sections(of: account, in: exchange)
+            let sections = (provider as? any KeepsGrants)?.sections(of: account, in: exchange) ?? []
             guard !sections.isEmpty else { return nil }
             let items = InspectedItems(
                 exchange: exchange, masksSecrets: control.masksSecrets, owner: provider.name, providers: providers)
-            return (type(of: provider).title, sections, items)
+            return (provider.facts.title, sections, items)
         }
     }
 

@@ -50,7 +50,7 @@ extension Inspector {
             steps.append(
                 SetUpGuide.Step("Over TLS, with an authority that your client trusts:", "https://localhost:\(port)/"))
         }
-        let variables = providers.flatMap { type(of: $0).variables(daemon: place.base) }
+        let variables = providers.flatMap { $0.facts.variables(place.base) }
         if !variables.isEmpty {
             steps.append(
                 SetUpGuide.Step(

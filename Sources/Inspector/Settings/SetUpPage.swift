@@ -50,7 +50,7 @@ extension Inspector {
 
     /// What no seed holds and a provider has taken all the same; nothing where there is nothing of the kind.
     private func takenOnTrust(_ world: World) -> HTML {
-        let taken = providers.flatMap { $0.takenOnTrust(in: world) }
+        let taken = providers.flatMap { ($0 as? any TakesUnseeded)?.takenOnTrust(in: world) ?? [] }
         guard !taken.isEmpty else { return .group([]) }
         return .tag(
             "section", [("class", "note warn")], .tag("h2", [], "Taken on trust"),
@@ -74,7 +74,10 @@ extension Inspector {
                 "p", [("class", "empty")], .text("No client is seeded. "),
                 .link("Add one to this world's seed", to: exchange.inspector("worlds/seed")))
         }
-        let signing = Set(providers.flatMap { type(of: $0).clientsThatSign(in: exchange.world.seed) })
+        let signing = Set(
+            providers.flatMap {
+                (type(of: $0) as? any SignsClientSecrets.Type)?.clientsThatSign(in: exchange.world.seed) ?? []
+            })
         let rows = all.prefix(limit).enumerated().map { number, entry -> HTML in
             let id = "client-\(number + 1)"
             let secret = entry.section.secret(ofClient: entry.client.id)

@@ -41,7 +41,7 @@ struct FlowReader: Sendable {
             let step =
                 isMessage
                 ? Step(.message, "tell the client")
-                : provider?.step(of: known.exchange, at: operation) ?? Step(known.exchange, at: operation)
+                : Step(known.exchange, at: operation)
             return FlowStep(
                 known: known, step: step, sender: sender,
                 receiver: provider.map { Party($0) } ?? (isMessage ? .backend : .nobody),
@@ -78,7 +78,7 @@ struct FlowReader: Sendable {
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(
             flow.providers.map { party in if case .provider(let name, _, _) = party { name } else { "" } })
-        for provider in providers where names.contains(provider.name) {
+        for case let provider as any KeepsGrants in providers where names.contains(provider.name) {
             for credential in credentials {
                 if let account = provider.issued(credential, in: world)?.account, !account.isEmpty { return account }
             }

@@ -15,7 +15,7 @@ enum Party: Hashable, Sendable {
     case scenario
 
     init(_ provider: any Provider) {
-        self = .provider(provider.name, title: type(of: provider).title, isService: provider.isService)
+        self = .provider(provider.name, title: provider.facts.title, isService: provider.facts.isService)
     }
 
     var title: String {

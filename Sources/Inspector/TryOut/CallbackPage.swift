@@ -199,7 +199,9 @@ extension Inspector {
         let seed = exchange.world.seed
         if let secret = seed.section(named: provider.name)?.secret(ofClient: trial.client) { return secret }
         let wanted = ClientSecretRequest(client: trial.client, now: exchange.world.now)
-        guard let secret = try type(of: provider).clientSecret(for: wanted, seed: seed) else {
+        guard
+            let secret = try (type(of: provider) as? any SignsClientSecrets.Type)?.clientSecret(for: wanted, seed: seed)
+        else {
             throw ClientSecretRequest.Refusal("the seed has no secret of the client \(Diagnosis.quote(trial.client))")
         }
         return secret

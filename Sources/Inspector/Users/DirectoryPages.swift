@@ -20,7 +20,7 @@ extension Inspector {
     /// The directory that the address names, with the provider to which it belongs.
     func foundDirectory(_ exchange: Exchange) throws -> (directory: any UserDirectory, provider: any Provider)? {
         let id = exchange.identifier("directory")
-        for provider in providers where id.hasPrefix("\(provider.name):") {
+        for case let provider as any HasUserDirectories in providers where id.hasPrefix("\(provider.name):") {
             return try provider.userDirectory(id, in: exchange).map { ($0, provider) }
         }
         return nil
@@ -43,14 +43,14 @@ extension Inspector {
     private func directories(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.queryForm
         var lists: [HTML] = []
-        for provider in providers {
+        for case let provider as any HasUserDirectories in providers {
             let name = provider.name
             guard form["of"] == nil || form["of"] == name else { continue }
             let found = try provider.userDirectories(
                 after: form["of"] == name ? form["after"] : nil, limit: Inspector.linesShown, in: exchange)
             guard !found.directories.isEmpty || form["of"] == name else { continue }
             lists += [
-                .tag("h2", [], type(of: provider).title), Inspector.cards(found.directories, exchange),
+                .tag("h2", [], provider.facts.title), Inspector.cards(found.directories, exchange),
                 Inspector.paging(
                     found.next == nil && form["after"] == nil ? [] : [("of", name)], after: form["after"],
                     next: found.next, at: "users", exchange),

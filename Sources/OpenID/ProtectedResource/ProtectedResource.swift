@@ -51,10 +51,15 @@ struct ProtectedResource: Sendable {
             [ProtectedResource.metadataPath + path, path + ProtectedResource.metadataPath]
             + (isFirst ? [ProtectedResource.metadataPath] : [])
         let metadata = places.map { place in
-            Operation("GET", [], place, cors: .any) { document($0) }
+            Operation(
+                "GET", [], place, title: place == places[0] ? "the metadata of the protected resource" : nil,
+                cors: .any,
+                .api, document)
         }
         let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
-        let post = Operation("POST", [], path, cors: exposing, keys: keys, .api(bearers)) { try answer($0) }
+        let post = Operation(
+            "POST", [], path, title: "a message to the protected resource", cors: exposing, keys: keys, .api(bearers),
+            answer)
         // There is nothing to listen to, and no session to end.
         let others = ["GET", "DELETE"].map { method in
             Operation(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
@@ -69,14 +74,6 @@ struct ProtectedResource: Sendable {
     }
 
     private var keys: [KeyOwner] { authorizationServers.map(\.owner) }
-
-    static func endpointNames(of issuer: Issuer) -> [String: String] {
-        let path = path(of: issuer)
-        return [
-            "GET \(metadataPath)\(path)": "the metadata of the protected resource",
-            "POST \(path)": "a message to the protected resource",
-        ]
-    }
 
     // MARK: - Metadata
 

@@ -20,12 +20,12 @@ package struct StoredTypes: Sendable {
         var rows: [String: any Row.Type] = [:]
         var values: [String: any WorldValue.Type] = [:]
         var ambiguous: Set<String> = []
-        for type in StoredTypes.coreRows + otherRows + providers.flatMap({ $0.rows }) {
+        for type in StoredTypes.coreRows + otherRows + providers.flatMap({ $0.facts.rows }) {
             if let known = rows.updateValue(type, forKey: type.tableName), known != type {
                 ambiguous.insert(type.tableName)
             }
         }
-        for type in StoredTypes.coreValues + providers.flatMap({ $0.values }) {
+        for type in StoredTypes.coreValues + providers.flatMap({ $0.facts.values }) {
             if let known = values.updateValue(type, forKey: type.name), known != type { ambiguous.insert(type.name) }
         }
         self.rows = rows

@@ -1,10 +1,8 @@
 import JSON
 import Time
 
-/// What a provider knows of values that it gave or takes, without a world: for the command `explain`.
-package protocol ValueExplainer {
-    /// Its name, as people write it.
-    static var title: String { get }
+/// A provider that knows something of values that it gave or takes, without a world: for the command `explain`.
+package protocol ExplainsValues: Provider {
     /// What it can explain beside ID tokens, in the words of the command's help, such as "A token of GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
@@ -23,7 +21,7 @@ package protocol ValueExplainer {
     static func explain(error: String) -> String?
 }
 
-extension ValueExplainer {
+extension ExplainsValues {
     package static var explainedValues: [ExplainedValue: String] { [:] }
 
     package static func isIssuer(_ issuer: String) -> Bool { false }
@@ -32,6 +30,16 @@ extension ValueExplainer {
     package static func explain(rawNonce: String) -> [ExplainedPart] { [] }
     package static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart] { [] }
     package static func explain(error: String) -> String? { nil }
+}
+
+extension Sequence where Element == any Provider {
+    package var explainers: [any ExplainsValues.Type] {
+        compactMap { type(of: $0) as? any ExplainsValues.Type }
+    }
+}
+
+extension Sequence where Element == any Provider.Type {
+    package var explainers: [any ExplainsValues.Type] { compactMap { $0 as? any ExplainsValues.Type } }
 }
 
 /// A kind of value that only some providers can say something of.
