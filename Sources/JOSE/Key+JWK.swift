@@ -50,11 +50,12 @@ extension Key {
         try self.init(owning: made, isPrivate: false)
     }
 
-    /// The members of a JWK that nobody but its owner may have: <https://datatracker.ietf.org/doc/html/rfc7518#section-6>.
+    /// The members of a JWK that must stay secret: <https://datatracker.ietf.org/doc/html/rfc7518#section-6>.
     package static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-    /// The SHA-256 thumbprint of a public JWK, by the members that its `kty` requires and by no others:
-    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>, and <https://datatracker.ietf.org/doc/html/rfc8037#section-2> for OKP.
+    /// Returns the SHA-256 thumbprint of a public JWK, over the members that its `kty` requires and no others:
+    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>; for OKP,
+    /// <https://datatracker.ietf.org/doc/html/rfc8037#section-2>.
     package static func thumbprint(of jwk: JSONValue) -> String {
         let names =
             switch jwk["kty"]?.string {

@@ -3,19 +3,20 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A refusal in the words of the specifications, for providers that have none of their own: JSON with `error` and
+/// A refusal in the specifications' words, for providers without words of their own: JSON with `error` and
 /// `error_description` (<https://datatracker.ietf.org/doc/html/rfc6749#section-5.2>).
 package struct OAuthRefusal: AnswerableError {
     package let name: String
     package let status: Int
     package let description: String
     package let diagnosis: Diagnosis
-    /// `WWW-Authenticate`, where the answer needs one.
+    /// The header `WWW-Authenticate`, if the answer needs one.
     package var challenge: String?
-    /// `DPoP-Nonce`, where the client has to use another: <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
+    /// The header `DPoP-Nonce`, if the client must use another nonce:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     package var nonce: String?
 
-    /// The status and the description are the name's, unless others are given.
+    /// Makes a refusal. The status and the description follow from the name, unless they are given.
     package init(_ name: String, status: Int? = nil, description: String? = nil, _ diagnosis: Diagnosis) {
         let known = OAuthRefusal.known[name]
         self.name = name
@@ -24,7 +25,7 @@ package struct OAuthRefusal: AnswerableError {
         self.diagnosis = diagnosis
     }
 
-    /// The person was removed while the request was on its way.
+    /// The person was removed during the request.
     package static var accountIsGone: OAuthRefusal { OAuthRefusal("access_denied", Diagnosis("the account is gone")) }
 
     package var response: Response {
@@ -32,21 +33,23 @@ package struct OAuthRefusal: AnswerableError {
             ["error": .string(name), "error_description": .string(description)], status: status)
         if let nonce { response.headers.append((name: "DPoP-Nonce", value: nonce)) }
         if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
-        // A poll that comes before the person has decided is no mistake: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.5>.
+        // A poll before the person has decided is no mistake:
+        // <https://datatracker.ietf.org/doc/html/rfc8628#section-3.5>.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    /// The headers that a page of another origin has to be able to read where access tokens are presented, and where they are
-    /// given out: <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
+    /// The headers that scripts of other origins may read, at endpoints that issue or take access tokens:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     package static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
 
-    /// The same refusal to a client whose token is bound to a key: <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
+    /// The response to a client whose token is bound to a key:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
     package var proofResponse: Response {
         let refusal = OAuthRefusal.unauthorized(self)
         return refusal.response
     }
 
-    /// What `proofResponse` sends. At a resource, a proof that isn't good is a token that isn't.
+    /// Returns the refusal for `proofResponse`. A resource treats an invalid proof like an invalid token.
     package static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
         var changed = OAuthRefusal(
             refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
@@ -57,18 +60,19 @@ package struct OAuthRefusal: AnswerableError {
         return changed
     }
 
-    /// The parameter `algs` of a challenge.
+    /// The `algs` parameter of a challenge.
     private static let proofAlgorithms = "algs=\"\(Algorithm.published.map(\.rawValue).joined(separator: " "))\""
 
-    /// The same refusal to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
+    /// The response to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
     package var bearerResponse: Response {
         var refusal = self
         refusal.challenge = "Bearer error=\"\(name)\", error_description=\"\(description)\""
         return refusal.response
     }
 
-    /// The refusal of a request without an access token. It names no error, and each scheme that is taken:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` go with each challenge.
+    /// Returns the refusal of a request without an access token. It has no error name, and a challenge for each
+    /// accepted scheme:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` are added to each challenge.
     package static func withoutToken(
         _ diagnosis: Diagnosis, dpop: DPoPPolicy = .off, parameters: String = ""
     ) -> Response {
@@ -84,7 +88,7 @@ package struct OAuthRefusal: AnswerableError {
         ).diagnosed(diagnosis)
     }
 
-    /// An answer that nobody may cache: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
+    /// Returns an answer that must not be cached: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
     package static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json",
@@ -98,22 +102,22 @@ package struct OAuthRefusal: AnswerableError {
         "access_denied", "login_required", "consent_required", "interaction_required", "account_selection_required",
         "invalid_request", "unauthorized_client", "invalid_scope", "server_error", "temporarily_unavailable",
     ]
-    /// Of an endpoint at which clients authenticate.
+    /// The errors of an endpoint at which clients authenticate.
     package static let ofClients = ["invalid_request", "invalid_client", "unauthorized_client"]
-    /// Of a token endpoint.
+    /// The errors of a token endpoint.
     package static let ofTokens =
         ofClients + [
             "invalid_grant", "unsupported_grant_type", "invalid_scope", "invalid_target", "authorization_pending",
             "slow_down", "expired_token", "access_denied", "invalid_dpop_proof", "use_dpop_nonce",
         ]
 
-    /// Of a registration endpoint: <https://datatracker.ietf.org/doc/html/rfc7591#section-3.2.2>.
+    /// The errors of a registration endpoint: <https://datatracker.ietf.org/doc/html/rfc7591#section-3.2.2>.
     package static let ofRegistrations = [
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
 
-    /// Errors that can be ordered at an endpoint of an API. `isForBearers` says whose form the answers have, and `nonce` is what
-    /// `use_dpop_nonce` tells a client.
+    /// Makes the errors that can be ordered at an API's endpoint. With `isForBearers`, the answers have the form for
+    /// bearers of tokens. `nonce` is sent with `use_dpop_nonce`.
     package static func ordered(
         _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
     ) -> OperationTraits.Errors {
@@ -124,7 +128,8 @@ package struct OAuthRefusal: AnswerableError {
         }
     }
 
-    /// Only what may stand in `error_description`: RFC 6749 leaves out quotation marks and the backslash.
+    /// The known errors. Their descriptions have only characters allowed in `error_description`: RFC 6749 excludes
+    /// quotation marks and the backslash.
     private static let known: [String: (status: Int, description: String)] = [
         "invalid_request": (400, "The request is malformed"),
         "invalid_client": (401, "Client authentication failed"),

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Time
 
-/// What an authorization request asks for, read by the rules of the specifications.
+/// The parameters of an authorization request, read by the rules of the specifications.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>
 package struct AuthorizationParameters: Sendable {
     package let responseTypes: Set<String>
@@ -11,18 +11,18 @@ package struct AuthorizationParameters: Sendable {
     package let nonce: String?
     package let challenge: CodeChallenge?
     package let prompts: Set<Substring>
-    /// How long ago the person may have signed in.
+    /// The longest time since the person's sign-in.
     package let maxAge: TimeSpan?
     package let claims: ClaimsParameter
     package let acrValues: [String]
     package let resources: [String]
 
-    /// What a request may name, because it is kept for as long as a grant.
+    /// The most resources and scopes of a request. They are limited because they are stored as long as the grant.
     private static let (resourceLimit, scopeLimit) = (20, 100)
-    /// Bytes of a resource and of `acr_values`.
+    /// The most bytes of a resource and of `acr_values`.
     private static let (longestResource, longestACR) = (2_048, 1_024)
 
-    /// The parameters that the specifications know. Others are of no use, and aren't kept.
+    /// The parameters that the specifications define. Others are dropped.
     static let names: Set<String> = [
         "acr_values", "claims", "claims_locales", "client_id", "code_challenge", "code_challenge_method", "display",
         "dpop_jkt", "id_token_hint", "login_hint", "max_age", "nonce", "prompt", "redirect_uri", "registration",
@@ -69,7 +69,8 @@ package struct AuthorizationParameters: Sendable {
         }
     }
 
-    /// How the answer travels; the usual way for a mode that doesn't exist or would give tokens away.
+    /// Returns the way in which the answer is sent. A mode that doesn't exist, or that would expose tokens, is replaced
+    /// by the default.
     package static func mode(of form: Form) -> ResponseMode {
         let bringsNoToken = bringsNoToken(responseType(form["response_type"] ?? ""))
         switch form["response_mode"].flatMap({ ResponseMode(rawValue: $0) }) {
@@ -79,11 +80,11 @@ package struct AuthorizationParameters: Sendable {
         }
     }
 
-    /// Whether the answer may be in a query:
-    /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none> says so of `none`, too.
+    /// Whether the answer may be in a query. For `none`,
+    /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none> allows it too.
     private static func bringsNoToken(_ types: Set<String>) -> Bool { types.isSubset(of: ["code", "none"]) }
 
-    /// The words of a response type, whose order doesn't matter.
+    /// Returns the words of a response type, whose order doesn't matter.
     package static func responseType(_ text: String) -> Set<String> {
         Set(text.split(separator: " ").map(String.init))
     }
@@ -103,7 +104,7 @@ package struct AuthorizationParameters: Sendable {
         return types
     }
 
-    /// Scopes as they were asked for, each once.
+    /// Returns the requested scopes in order, each once.
     package static func scopes(_ text: String?, among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         var seen: Set<String> = []
         let scopes = (text ?? "").split(separator: " ").map(String.init).filter { seen.insert($0).inserted }
@@ -154,7 +155,7 @@ package struct AuthorizationParameters: Sendable {
         return .seconds(seconds)
     }
 
-    /// For whom tokens are meant: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    /// Returns the resources for which tokens are requested: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     package static func resources(_ form: Form) throws(OAuthRefusal) -> [String] {
         let all = form.fields.filter { $0.name == "resource" }.map(\.value)
         try checkTargets(all)
@@ -166,7 +167,7 @@ package struct AuthorizationParameters: Sendable {
         return all
     }
 
-    /// Refuses more targets of a token than are kept, and longer ones.
+    /// Refuses too many or too long targets of a token.
     package static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
         guard targets.count <= resourceLimit else {
             throw OAuthRefusal(
@@ -186,8 +187,9 @@ package struct AuthorizationParameters: Sendable {
 private func invalid(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_request", Diagnosis(reason)) }
 
 extension AuthorizationParameters {
-    /// The `acr` of a sign-in, at a provider that offers `offered`, or any when that is empty. Without what is essential, there
-    /// is none: <https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html>.
+    /// Returns the `acr` of a sign-in at a provider that offers `offered`, or any if that is empty. Throws if an
+    /// essential value isn't offered:
+    /// <https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html>.
     package func acr(among offered: [String]) throws(OAuthRefusal) -> String? {
         let wish = claims.idToken["acr"]
         let wanted = wish?.values.compactMap(\.string) ?? []
@@ -200,7 +202,7 @@ extension AuthorizationParameters {
                 expected: offered.joined(separator: " or "), "ask for what the seed has in acrValues"))
     }
 
-    /// Whether somebody who has signed in before needn't do so again.
+    /// Whether a person who has signed in before needn't do so again.
     package func isContent(with session: BrowserSession, at now: Instant) -> Bool {
         guard prompts.isDisjoint(with: ["login", "select_account"]) else { return false }
         return maxAge.map { now - session.authenticatedAt <= $0 } ?? true

@@ -1,18 +1,18 @@
 import EmulatorCore
 import JSON
 
-/// The parameter `claims`: single claims that a client asks for.
+/// The parameter `claims`: a request for single claims.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter>
 package struct ClaimsParameter: Codable, Sendable {
-    /// What is asked for of one claim.
+    /// A request for one claim.
     package struct Wish: Codable, Sendable {
         package let isEssential: Bool
-        /// The values that will do; empty when any does.
+        /// The accepted values; empty if any is accepted.
         package let values: [JSONValue]
     }
 
     private static let limit = 100
-    /// Bytes of the text: what is asked for is kept for as long as a grant.
+    /// The most bytes of the text, which is stored as long as the grant.
     private static let sizeLimit = 8_192
 
     package let idToken: [String: Wish]
@@ -20,7 +20,7 @@ package struct ClaimsParameter: Codable, Sendable {
 
     package init() { (idToken, userInfo) = ([:], [:]) }
 
-    /// Without a text, nothing is asked for.
+    /// Reads the parameter. Without a text, no claims are requested.
     package init(_ text: String?) throws(OAuthRefusal) {
         guard let text else {
             (idToken, userInfo) = ([:], [:])

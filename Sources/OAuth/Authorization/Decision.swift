@@ -1,29 +1,29 @@
 import EmulatorCore
 import HTTPServer
 
-/// What becomes of an authorization before a person is asked: by an ordered fault or outcome, or by the client's own
-/// interaction in the seed.
+/// The decision about an authorization before a person is asked. It comes from an ordered fault or outcome, or from the
+/// client's `interaction` in the seed.
 package enum Decision: Sendable {
-    /// Nothing was ordered: a page asks.
+    /// Show a page, because nothing was ordered.
     case ask
-    /// The person consents. `outcome` says with what, if one was ordered.
+    /// Approve for this person, with the ordered outcome if there is one.
     case approve(Account, Outcome?)
-    /// Consent was ordered, but there is nobody who could give it.
+    /// An approval was ordered, but there is no account for it.
     case nobody
     case cancel
-    /// The error with this name, in the sign-in of this person.
+    /// End the sign-in of this person with the named error.
     case error(String, Account?)
 }
 
 extension Exchange {
-    /// For an authorization endpoint.
+    /// Returns the decision for an authorization endpoint.
     package func decision(provider: String, client: String, interaction: Interaction?) throws -> Decision {
         try world.update { tables in
             decision(provider: provider, client: client, interaction: interaction, in: &tables)
         }
     }
 
-    /// For an authorization that is decided together with something else.
+    /// Returns the decision within a transaction that changes more.
     package func decision(
         provider: String, client: String, interaction: Interaction?, in tables: inout Transaction
     ) -> Decision {
@@ -33,7 +33,7 @@ extension Exchange {
         return Decision(outcome, tables.personSigningIn(interaction, outcome))
     }
 
-    /// For a sign-in on a device, where nobody is asked: `account` is who is signed in there.
+    /// Returns the decision for a sign-in on a device, which has no page. `account` is the account on the device.
     package func nativeDecision(
         provider: String, client: String, interaction: Interaction?, account: String?
     ) throws -> Decision {
@@ -56,7 +56,8 @@ extension Decision {
         }
     }
 
-    /// The person who signs in natively and what was ordered, or the answer of a provider whose SDK has no words of its own.
+    /// Returns the person who signs in natively and the ordered outcome. Throws the answer for providers whose SDK has
+    /// no error of its own.
     package func nativeApproval() throws(ControlRefusal) -> (account: Account, outcome: Outcome?) {
         switch self {
         case .approve(let account, let outcome): return (account, outcome)

@@ -2,18 +2,19 @@ import EmulatorCore
 import HTTPServer
 
 extension Form {
-    /// Without the fields that have no value, which count as left out: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.1>.
+    /// The form without empty fields, which count as missing:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-3.1>.
     package var withoutEmptyFields: Form { Form(fields: fields.filter { !$0.bytes.isEmpty }) }
 
-    /// Refuses a field that occurs twice: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.2>. Several resources and
-    /// audiences may be named (RFC 8707 section 2, RFC 8693 section 2.1).
+    /// Refuses a field that occurs twice: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.2>. Only resources
+    /// and audiences may be repeated (RFC 8707 section 2, RFC 8693 section 2.1).
     func checkRepetitions() throws(OAuthRefusal) {
         let single = fields.filter { $0.name != "resource" && $0.name != "audience" }
         guard let name = Form(fields: single).repeatedName else { return }
         throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
     }
 
-    /// A field that the request can't do without.
+    /// Returns a required field.
     package func required(_ name: String) throws(OAuthRefusal) -> String {
         if let value = self[name], !value.isEmpty { return value }
         throw OAuthRefusal("invalid_request", Diagnosis("\(name) is missing: send it"))
@@ -21,7 +22,7 @@ extension Form {
 }
 
 extension Request {
-    /// The fields that a client sends to an endpoint that takes a form.
+    /// Returns the fields of a request to an endpoint that reads forms.
     ///
     /// - Throws: `invalid_request` for a body that isn't a form, and for a field that occurs twice.
     package func parameters() throws(OAuthRefusal) -> Form {

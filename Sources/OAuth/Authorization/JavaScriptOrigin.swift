@@ -2,9 +2,9 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// The origin of a web page: scheme, host and port, as browsers write it.
+/// The origin of a web page, in the form of browsers: scheme, host and port.
 package struct JavaScriptOrigin: Sendable, Equatable {
-    /// What a seed registers for a client. That the port of the loopback address may be `*` is our own.
+    /// The rule for origins that a seed registers. The `*` for any loopback port is our own extension.
     package static let rule = TextRule(
         about:
             "an origin such as \"https://example.com\", \"http://localhost:3000\" or \"http://localhost:*\" for any port: scheme, host "
@@ -12,10 +12,10 @@ package struct JavaScriptOrigin: Sendable, Equatable {
         pattern: "^https?://[^\\s/?#]+$"
     ) { JavaScriptOrigin.isRegistrable($0) }
 
-    /// Such as `https://example.com`.
+    /// The origin, such as `https://example.com`.
     package let text: String
 
-    /// `nil` for a text that isn't an origin as browsers write them.
+    /// Reads an origin. Returns `nil` if the text isn't in the form of browsers.
     package init?(_ text: String) {
         guard let address = WebAddress(text), ["http", "https"].contains(address.scheme), address.rest.isEmpty,
             address.origin == text, !address.host.contains("*")
@@ -23,13 +23,13 @@ package struct JavaScriptOrigin: Sendable, Equatable {
         self.text = text
     }
 
-    /// The page that asks by a script of its own: `Origin` in the request's header.
+    /// Reads the header `Origin`: the page whose script has sent the request.
     package init?(of request: Request) {
         guard let text = request.header("Origin") else { return nil }
         self.init(text)
     }
 
-    /// Whether it is one of those that are registered.
+    /// Whether the origin is registered.
     package func isAmong(_ registered: [String]) -> Bool {
         registered.contains { RegisteredRedirectURI($0).matches(text) }
     }

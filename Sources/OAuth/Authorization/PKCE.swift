@@ -15,7 +15,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
         self.challenge = challenge
     }
 
-    /// Whether `text` is 43 to 128 unreserved characters, as verifiers and challenges are (RFC 7636 §4.1, §4.2).
+    /// Whether `text` has 43 to 128 unreserved characters, as verifiers and challenges must (RFC 7636 §4.1, §4.2).
     package static func isWellFormed(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -23,7 +23,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
             }
     }
 
-    /// Why a verifier isn't one by its form, in a sentence; `nil` for one that is, and where there is none.
+    /// Returns the error in a verifier's form, as a sentence; `nil` if there is none or no verifier.
     package static func fault(inFormOf verifier: String?) -> String? {
         guard let verifier, !verifier.isEmpty, !isWellFormed(verifier) else { return nil }
         let count = verifier.utf8.count
@@ -37,7 +37,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
         return constantTimeEquals(Array(expected.utf8), Array(challenge.utf8))
     }
 
-    /// What is wrong with a verifier, in a sentence; `nil` when it meets the challenge.
+    /// Returns the error of a verifier, as a sentence; `nil` if it meets the challenge.
     package func fault(of verifier: String?) -> String? {
         guard let verifier, !verifier.isEmpty else {
             return "code_verifier is missing, though the authorization request had a code_challenge: send the verifier"

@@ -3,19 +3,19 @@ import HTTPServer
 import JOSE
 import Time
 
-/// An authorization request that a client has sent ahead: <https://datatracker.ietf.org/doc/html/rfc9126>.
+/// A pushed authorization request, which a client has sent in advance: <https://datatracker.ietf.org/doc/html/rfc9126>.
 package struct PushedRequest: Row {
     package static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
-    /// A page that was opened in time may be answered later.
+    /// The time for which it is kept after its expiry, because an open page may be answered later.
     private static let memory = TimeSpan.hours(1)
 
     package static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
-    /// How many bytes the fields of one may have, encoded.
+    /// The most bytes of its encoded fields.
     static let sizeLimit = 64 << 10
 
     /// The `request_uri`.
     package let key: String
-    /// Who keeps it: the client at its issuer.
+    /// The key of the client at its issuer.
     let owner: String
     /// The request's fields, encoded.
     let fields: String
@@ -25,7 +25,7 @@ package struct PushedRequest: Row {
 }
 
 extension Transaction {
-    /// Keeps a client's request for `lifetime`.
+    /// Stores a client's request for `lifetime`.
     package mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
         let request = PushedRequest(
             key: PushedRequest.uriPrefix + Base64URL.encode(random.bytes(24)), owner: owner, fields: form.encoded,
@@ -36,7 +36,7 @@ extension Transaction {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The request that `uri` names. A page's own form (`isAnswer`) may come after it has expired.
+    /// Returns the request with this URI. With `isAnswer`, for a page's own form, it may have expired.
     package func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
             throw .unknownPushedRequest(uri)

@@ -1,13 +1,14 @@
 import EmulatorCore
 import JSON
 
-/// A redirect URI that a client has registered. `http://localhost:*/path` and `http://127.0.0.1:*/path` mean any port.
+/// A redirect URI that a client has registered. `http://localhost:*/path` and `http://127.0.0.1:*/path` match any port.
 package struct RegisteredRedirectURI: Sendable {
-    /// How a request's `redirect_uri` is compared with it.
+    /// The way in which a request's `redirect_uri` is compared with a registered one.
     package enum Comparison: String, CaseIterable, Sendable {
-        /// Character by character, but for a port of any number: <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
+        /// They must be equal, except for a port registered as `*`:
+        /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
         case exact
-        /// It is enough that it begins with the registered one.
+        /// The request's must begin with the registered one.
         case prefix
     }
 
@@ -24,7 +25,7 @@ package struct RegisteredRedirectURI: Sendable {
             && RegisteredRedirectURI(text).hasNoOtherWildcard
     }
 
-    /// Whether a browser that is sent there runs it, rather than going to an app or a site.
+    /// Whether a browser would run the URI as a script, instead of opening an app or a site.
     static func runsScript(_ uri: String) -> Bool {
         let scheme = uri.prefix { $0 != ":" }.lowercased()
         return ["javascript", "data", "vbscript"].contains(scheme)
@@ -33,14 +34,14 @@ package struct RegisteredRedirectURI: Sendable {
     private static let anyPortExamples =
         "\"http://localhost:*/callback\" or \"http://127.0.0.1:*/callback\" for any port"
 
-    /// For providers that take http and https. A fragment is theirs to judge.
+    /// The rule for providers that accept http and https. The provider itself checks fragments.
     package static let webRule = TextRule(
         about:
             "an absolute URL that begins with http:// or https://, such as \(anyPortExamples), without other wildcards",
         pattern: "^https?://[^\\s/]+"
     ) { TextRule.url.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
-    /// For providers that take any scheme before `://`, too.
+    /// The rule for providers that also accept other schemes before `://`.
     package static let callbackRule = TextRule(
         about: "an absolute URL such as \"https://example.com/callback\", \"com.example.app://callback\" or "
             + "\(anyPortExamples), without other wildcards",
@@ -48,7 +49,7 @@ package struct RegisteredRedirectURI: Sendable {
     ) { TextRule.callbackURL.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
     package let text: String
-    /// What stands before the port, when any port is meant.
+    /// The text before the port, if any port matches.
     private let anyPortAt: String?
     private let rest: String
 
@@ -62,29 +63,29 @@ package struct RegisteredRedirectURI: Sendable {
         !rest.contains("*") && (anyPortAt == nil || rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?"))
     }
 
-    /// The same URL without a port, when any port is meant.
+    /// The URL without its port, if any port matches.
     package var anyPort: String? { anyPortAt.map { $0.dropLast() + rest } }
 
-    /// `"a" or "b"`, for what was expected; `nil` when none is registered.
+    /// Returns `"a" or "b"`, for a diagnosis; `nil` if none is registered.
     package static func alternatives(_ registered: [String]) -> String? {
         Diagnosis.alternatives(registered).map { $0 + noteOnAnyPort(in: registered) }
     }
 
-    /// Says so where one of them means any port; empty otherwise.
+    /// Returns a remark if one of them matches any port; otherwise an empty text.
     package static func noteOnAnyPort(in registered: [String]) -> String {
         guard registered.contains(where: { RegisteredRedirectURI($0).anyPort != nil }) else { return "" }
         return " (\"*\" is any port, an extension of Understudy's: register a port at the real provider)"
     }
 
     package func matches(_ uri: String, _ comparison: Comparison = .exact) -> Bool {
-        // Bytes, because a mark behind "#" makes another character of it.
+        // Bytes are compared, because a combining mark after "#" makes it another character.
         let isWritable = uri.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
         guard comparison == .exact || isWritable else { return false }
         guard let anyPortAt else { return comparison == .exact ? uri == text : begins(uri, with: text) }
         let host = anyPortAt.dropLast()
         guard uri.hasPrefix(host) else { return false }
         var path = uri.dropFirst(host.count)
-        // Without a port it is HTTP's own.
+        // Without a port, it is HTTP's default.
         if path.hasPrefix(":") {
             let port = path.dropFirst().prefix { $0.isASCII && $0.isNumber }
             guard UInt16(port) != nil else { return false }
@@ -94,7 +95,7 @@ package struct RegisteredRedirectURI: Sendable {
         return path.utf8.starts(with: rest.utf8) && (path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"))
     }
 
-    /// Whether `uri` begins with `text`. Where that ends with the host, what follows must not be more of the host's name.
+    /// Whether `uri` begins with `text`. If `text` ends with the host, the host's name must end there too.
     private func begins(_ uri: String, with text: String) -> Bool {
         guard uri.utf8.starts(with: text.utf8) else { return false }
         let isHostOnly = text.firstRange(of: "://").map { !text[$0.upperBound...].contains("/") } ?? false

@@ -3,7 +3,8 @@ import HTTPServer
 import JSON
 
 extension Request {
-    /// Why no parameter is found in a body of an endpoint that reads forms and JSON; `nil` where it was read, or there is none.
+    /// The reason why a body has no parameters, for an endpoint that reads forms and JSON; `nil` if the body was read
+    /// or is empty.
     package var unreadBody: Diagnosis? {
         guard !body.isEmpty else { return nil }
         let type = header("Content-Type").map { "Content-Type \(Diagnosis.quote($0))" } ?? "no Content-Type"

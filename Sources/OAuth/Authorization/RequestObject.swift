@@ -3,15 +3,16 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// An authorization request within a token that the client signed: <https://datatracker.ietf.org/doc/html/rfc9101>.
+/// A request object: an authorization request in a token that the client has signed.
+/// <https://datatracker.ietf.org/doc/html/rfc9101>
 package enum RequestObject {
-    /// Fields of the token that aren't the request's: <https://datatracker.ietf.org/doc/html/rfc9101#section-4>.
+    /// The token's own members, which aren't parameters: <https://datatracker.ietf.org/doc/html/rfc9101#section-4>.
     private static let ownClaims: Set<String> = [
         "iss", "aud", "exp", "iat", "nbf", "jti", "sub", "request", "request_uri",
     ]
 
-    /// The request that `form` makes with its field `request`: the token's members take the place of all others, apart from
-    /// `client_id`. Without that field, `form` itself.
+    /// Returns the request in the field `request` of `form`: the token's members replace all other fields, except
+    /// `client_id`. Without that field, returns `form`.
     package static func resolve(
         _ form: Form, client: ClientCredentials, issuer: String, in exchange: Exchange
     ) throws(OAuthRefusal) -> Form {
@@ -22,7 +23,7 @@ package enum RequestObject {
         if let fault = fault(in: token.claims, client: client.clientID, issuer: issuer, exchange) {
             throw refusal(fault)
         }
-        // OIDC Core section 6.1 takes what the token lacks from the query; RFC 9101 section 6.3 doesn't.
+        // RFC 9101 section 6.3 ignores the query's other fields; OIDC Core section 6.1 would use them.
         var fields = [Form.Field(name: "client_id", value: client.clientID)]
         for (name, value) in token.claims.members where name != "client_id" && !ownClaims.contains(name) {
             fields.append(Form.Field(name: name, value: value.string ?? value.text))

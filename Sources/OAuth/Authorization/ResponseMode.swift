@@ -2,17 +2,17 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// How an authorization response travels back to the client.
+/// The way in which an authorization response is sent to the client.
 /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes>
 package enum ResponseMode: String, Sendable {
     case query
     case fragment
     case formPost = "form_post"
-    /// To the window that opened this one, for sign-in in a popup.
+    /// A message to the window that opened this one, for sign-in in a popup.
     case webMessage = "web_message"
 }
 
-/// The parameters of an authorization response, in order, and how to send them.
+/// The parameters of an authorization response, in order, and the way to send them.
 package struct AuthorizationResponse: Sendable {
     package let redirectURI: String
     package let mode: ResponseMode
@@ -28,13 +28,13 @@ package struct AuthorizationResponse: Sendable {
         if let value { fields.append(Form.Field(name: name, value: value)) }
     }
 
-    /// The fields percent-encoded for a query or a fragment; values go back in the bytes in which they came.
+    /// The fields percent-encoded for a query or a fragment. Values are returned with the bytes that were sent.
     private var encoded: String {
         fields.map { "\(PercentCoding.encode(Array($0.name.utf8)))=\(PercentCoding.encode($0.bytes))" }.joined(
             separator: "&")
     }
 
-    /// The response for every mode but `web_message`, whose message has a form of its own at each provider.
+    /// Returns the response for every mode but `web_message`, whose message differs between providers.
     package func deliver() -> Response {
         switch mode {
         case .query, .webMessage:
@@ -47,7 +47,7 @@ package struct AuthorizationResponse: Sendable {
         }
     }
 
-    /// A page that posts itself; without scripts its button does.
+    /// A page with a form that submits itself, and a button for browsers without scripts.
     /// <https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html>
     private var formPostPage: Response {
         let inputs = fields.map { HTML.hidden($0.name, $0.value) }
@@ -67,7 +67,7 @@ package struct AuthorizationResponse: Sendable {
             ])
     }
 
-    /// A page that hands `message` to its opener, which must be of the redirect URI's origin, and closes.
+    /// Returns a page that posts `message` to its opener, which must have the redirect URI's origin, and closes.
     package func messagePage(_ message: JSONValue) -> Response {
         Page.response(
             title: "Signing in…", banner: "Understudy: a stand-in identity provider, for tests only",

@@ -1,17 +1,18 @@
 import Platform
 import EmulatorCore
 
-/// The parts of an absolute http or https URL that redirect rules speak of.
+/// The parts of an absolute http or https URL, for the rules on redirect URIs.
 package struct WebAddress: Sendable, Equatable {
     package let scheme: String
-    /// Lower case, without the brackets of an IPv6 address.
+    /// The host in lower case, without the brackets of an IPv6 address.
     package let host: String
     package let port: String?
-    /// From the first slash; empty when there is none.
+    /// The part from the first slash on; empty if there is none.
     package let rest: String
     package let hasFragment: Bool
 
-    /// `nil` when it isn't absolute, has no host, holds spaces or control characters, or names a user.
+    /// Reads a URL. Returns `nil` if it isn't absolute, has no host, contains spaces or control characters, or names a
+    /// user.
     package init?(_ text: String) {
         guard let mark = text.firstRange(of: "://"), !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             return nil
@@ -19,7 +20,7 @@ package struct WebAddress: Sendable, Equatable {
         scheme = text[..<mark.lowerBound].lowercased()
         guard scheme.utf8.first.map({ (0x61...0x7A).contains($0) }) ?? false else { return nil }
         let after = text[mark.upperBound...]
-        // By bytes, as browsers do: a combining mark makes another character of the slash before it.
+        // Browsers compare bytes too: a combining mark would make the slash before it another character.
         let authority = Substring(after.utf8.prefix { !"/?#\\".utf8.contains($0) })
         rest = String(Substring(after.utf8.dropFirst(authority.utf8.count)))
         hasFragment = rest.utf8.contains(UInt8(ascii: "#"))
@@ -38,16 +39,16 @@ package struct WebAddress: Sendable, Equatable {
         }
     }
 
-    /// Scheme, host and port, as `postMessage` and `Origin` write them.
+    /// The scheme, the host and the port, as in `postMessage` and `Origin`.
     package var origin: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return "\(scheme)://\(name)" + (port.map { ":\($0)" } ?? "")
     }
 
-    /// Without query and fragment; empty when there is none.
+    /// The path without query and fragment; empty if there is none.
     package var path: String { String(Substring(rest.utf8.prefix { !"?#".utf8.contains($0) })) }
 
-    /// The port, spelled out or the scheme's own.
+    /// The port as written, or else the scheme's default.
     package var effectivePort: String { port ?? (scheme == "https" ? "443" : scheme == "http" ? "80" : "") }
 
     package var isLoopback: Bool { host == "localhost" || host == "127.0.0.1" || host == "::1" }
@@ -58,14 +59,14 @@ package struct WebAddress: Sendable, Equatable {
         return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
     }
 
-    /// Whether it names this machine, or a container that plays it: an address, `localhost`, or a name without a dot. No such name is
-    /// played as a host.
+    /// Whether the host is this machine or a container's name: an IP address, `localhost`, or a name without a dot. No
+    /// provider host has such a name.
     package var isOfThisMachine: Bool { isIPAddress || isLocalhost || !host.contains(".") }
 
     package var isLocalhost: Bool { host == "localhost" || host.hasSuffix(".localhost") }
 
-    /// Whether a browser treats both as one site: same scheme and same registrable domain, ports aside.
-    /// The last two labels stand for the registrable domain, and for `localhost` and addresses the whole name does.
+    /// Whether browsers regard both as the same site: same scheme and same registrable domain, with any port. The last
+    /// two labels are used as the registrable domain; for `localhost` and addresses, the whole name is.
     /// <https://html.spec.whatwg.org/#same-site>
     package func isSameSite(as other: WebAddress) -> Bool {
         scheme == other.scheme && site == other.site

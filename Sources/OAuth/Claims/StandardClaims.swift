@@ -1,9 +1,10 @@
 import EmulatorCore
 import JSON
 
-/// The claims that OpenID Connect knows of people: <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>.
+/// The standard claims about a person in OpenID Connect:
+/// <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>.
 package enum StandardClaims {
-    /// The claims that a scope brings: <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>.
+    /// The claims of each scope: <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>.
     package static let ofScopes: [(scope: String, claims: [String])] = [
         (
             "profile",
@@ -21,10 +22,10 @@ package enum StandardClaims {
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// The scope that brings a claim; `nil` for a claim that isn't standard.
+    /// Returns the scope of a claim; `nil` if the claim isn't standard.
     package static func scope(of claim: String) -> String? { scopes[claim] }
 
-    /// What a token says of itself: no claim of a person takes its place.
+    /// The claims about the token itself. A person's claims can't replace them.
     package static let ofTokens: Set<String> = [
         "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "azp", "at_hash", "c_hash", "sid",
         "events", "client_id", "scope", "act",
@@ -32,7 +33,7 @@ package enum StandardClaims {
 }
 
 extension Account {
-    /// What the account itself says of the person.
+    /// The standard claims that follow from the account alone.
     package var standardClaims: [(name: String, value: JSONValue)] {
         var claims: [(name: String, value: JSONValue)] = [
             ("name", .string(fullName)), ("given_name", .string(name.given)), ("family_name", .string(name.family)),

@@ -5,16 +5,16 @@ import Time
 
 /// A JSON Web Token with which a client authenticates: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 struct ClientAssertion: Sendable {
-    /// How far ahead of ours the client's clock may be. Not documented.
+    /// The most that the client's clock may be ahead of ours. Not documented.
     private static let clockTolerance = TimeSpan.minutes(1)
-    /// For how long an assertion may be good, because its `jti` is remembered for as long. Not documented.
+    /// The longest lifetime of an assertion, because its `jti` is remembered for as long. Not documented.
     private static let maximumLifetime = TimeSpan.days(1)
 
     private let claims: JSONObject
 
     init(_ token: JWS) { claims = token.claims }
 
-    /// What is wrong with the claims, in a sentence; `nil` when nothing is.
+    /// Returns the error in the claims, as a sentence; `nil` if there is none.
     func fault(audiences: [String], now: Instant) -> String? {
         let subject = claims["sub"]?.string
         guard subject != nil, claims["iss"]?.string == subject else {
@@ -47,7 +47,7 @@ struct ClientAssertion: Sendable {
         return nil
     }
 
-    /// Notes that the assertion was used. `false` when it was before.
+    /// Records that the assertion is used. Returns `false` if it was used before.
     func use(in exchange: Exchange) throws -> Bool {
         guard let subject = claims["sub"]?.string, let id = claims["jti"]?.string,
             let expires = claims["exp"]?.numericDate
@@ -62,7 +62,7 @@ struct ClientAssertion: Sendable {
     }
 }
 
-/// The identifier of an assertion that was used, for as long as it could be again.
+/// The ID of a used assertion, kept until the assertion expires.
 struct UsedAssertion: Row {
     static let table = Table<UsedAssertion>("oauth.assertion", limit: 100_000) { $0.expires }
 

@@ -2,10 +2,10 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-// Client authentication at endpoints that take a form: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3>,
-// assertions by <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
+// Client authentication at endpoints that read forms: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3>.
+// Assertions follow <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 
-/// What a request brings to prove which client sends it.
+/// The part of a request that proves which client has sent it.
 package struct ClientAuthentication: Sendable {
     package static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -15,7 +15,7 @@ package struct ClientAuthentication: Sendable {
         case post(secret: String)
         case assertion(JWS)
 
-        /// The methods of which the proof can be one.
+        /// The methods that this proof may belong to.
         var methods: [ClientAuthenticationMethod] {
             switch self {
             case .none: [.none]
@@ -80,8 +80,8 @@ package struct ClientAuthentication: Sendable {
         }
     }
 
-    /// RFC 6749 §2.3.1: name and password are form-encoded before they are put into the header. `nil` for a text that form encoding
-    /// can't have made, because a `%` in it begins no byte.
+    /// Decodes a name or a password of the header, which must be form-encoded: RFC 6749 §2.3.1. Returns `nil` if it
+    /// can't be, because a `%` isn't followed by two hexadecimal digits.
     private static func formDecoded(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         for place in bytes.indices where bytes[place] == UInt8(ascii: "%") {
@@ -92,7 +92,7 @@ package struct ClientAuthentication: Sendable {
         return String(decoding: PercentCoding.decode(bytes[...], plusIsSpace: true), as: UTF8.self)
     }
 
-    /// Checks the proof. `audiences` are the values of which an assertion's `aud` must hold one.
+    /// Checks the proof. An assertion's `aud` must contain one of `audiences`.
     package func check(
         _ client: ClientCredentials, audiences: [String], in exchange: Exchange
     ) throws {
@@ -106,7 +106,7 @@ package struct ClientAuthentication: Sendable {
         case .none: return
         case .basic(let sent):
             if ClientAuthentication.formDecoded(sent.user) == nil { throw unencoded("client ID") }
-            // Clients that don't encode are common, and theirs is the same text unless it holds "%" or "+".
+            // Clients that don't encode are common. Their secret is the same text unless it contains "%" or "+".
             guard let secret = ClientAuthentication.formDecoded(sent.password), holds(secret, client) else {
                 throw holds(sent.password, client) ? unencoded("client secret") : wrongSecret(client)
             }
@@ -130,7 +130,7 @@ package struct ClientAuthentication: Sendable {
         refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
     }
 
-    /// The client isn't known, for `reason`. `knows` says whether one of that name would be.
+    /// Returns the refusal of an unknown client, for `reason`. `knows` returns whether a client ID exists.
     package func unknownClient(because reason: String, knows: (String) -> Bool) -> OAuthRefusal {
         guard !clientID.isEmpty else {
             return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
@@ -139,7 +139,8 @@ package struct ClientAuthentication: Sendable {
         return refusal(received: "client_id \(Diagnosis.quote(clientID))", reason)
     }
 
-    /// RFC 6749, appendix B: `+` stands for a space, and `%` begins a byte.
+    /// Returns the refusal of a part that isn't form-encoded. RFC 6749, appendix B: `+` means a space, and `%` begins a
+    /// byte.
     private func unencoded(_ part: String) -> OAuthRefusal {
         refusal(
             "the \(part) in Authorization: Basic isn't form-encoded: encode ID and secret (application/x-www-form-urlencoded) "

@@ -1,7 +1,8 @@
 import EmulatorCore
 import JOSE
 
-/// How a client proves who it is: <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
+/// The way in which a client authenticates:
+/// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
 package enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable {
     case none
     case clientSecretBasic = "client_secret_basic"
@@ -10,11 +11,11 @@ package enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable
     case privateKeyJWT = "private_key_jwt"
 }
 
-/// What a client can prove itself with.
+/// The credentials of a client.
 package struct ClientCredentials: Sendable {
     package let clientID: String
     package let secret: String?
-    /// Its public keys.
+    /// The client's public keys.
     package let keys: KeySet?
     /// The methods that are accepted.
     package let methods: Set<ClientAuthenticationMethod>
@@ -31,7 +32,8 @@ package struct ClientCredentials: Sendable {
     /// Whether the client can keep a secret: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.1>.
     package var isConfidential: Bool { !methods.contains(.none) }
 
-    /// What is wrong with the signature of a token that the client signed, in a sentence; `nil` when it is the client's.
+    /// Returns the error in the signature of a token that the client should have signed, as a sentence; `nil` if the
+    /// client has signed it.
     package func fault(inSignatureOf token: JWS) -> String? {
         let name = token.algorithm ?? "missing"
         guard name != Algorithm.hs256.rawValue else {

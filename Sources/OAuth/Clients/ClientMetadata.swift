@@ -2,14 +2,14 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// Which clients must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
+/// The clients that must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
 package enum PKCEPolicy: String, CaseIterable, Sendable {
     case `public`
     case required
     case optional
 }
 
-/// A client, as a seed registers it: <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
+/// A client as a seed registers it: <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
 package struct ClientMetadata: SchemaObject {
     package enum Subject: String, CaseIterable, Sendable {
         case `public`
@@ -42,10 +42,10 @@ package struct ClientMetadata: SchemaObject {
     package let backchannelLogoutURI: String?
     package let claims: JSONObject
     package let interaction: Interaction?
-    /// Whether no seed has it: any secret and any redirect URI is taken for its own.
+    /// Whether no seed has this client. Then it may use any secret and any redirect URI.
     package private(set) var isTakenOnTrust = false
 
-    /// A client that no seed has, at a server that takes any.
+    /// Makes a client that no seed has, for a server that accepts any.
     package static func takenOnTrust(_ id: String) -> ClientMetadata {
         var client = ClientMetadata(reading: ["clientID": .string(id), "name": .string(id)])
         client.isTakenOnTrust = true
@@ -112,13 +112,13 @@ package struct ClientMetadata: SchemaObject {
             clientID: clientID, secret: clientSecret, keys: jwks, methods: method.map { [$0] } ?? usual)
     }
 
-    /// What tokens can be signed with: HS256 signs with the client's secret.
+    /// The names of the algorithms for tokens. HS256 signs with the client's secret.
     package static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
 
-    /// Whether it can keep a secret, or is believed to.
+    /// Whether the client can keep a secret, or is trusted to.
     package var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
 
-    /// Whether the browser may be sent on to `uri`, where `registered` are.
+    /// Whether the browser may be redirected to `uri`, given the registered ones.
     package func mayUse(
         redirectURI uri: String, among registered: [String], _ comparison: RegisteredRedirectURI.Comparison = .exact
     ) -> Bool {
@@ -128,7 +128,7 @@ package struct ClientMetadata: SchemaObject {
         return registered.contains { RegisteredRedirectURI($0).matches(uri, comparison) }
     }
 
-    /// Whether it may use a grant type.
+    /// Whether the client may use a grant type.
     package func mayUse(_ grantType: String) -> Bool {
         if isTakenOnTrust { return true }
         if let grantTypes { return grantTypes.contains(grantType) }
@@ -137,7 +137,7 @@ package struct ClientMetadata: SchemaObject {
         return !isForConfidential || isConfidential
     }
 
-    /// Whether its authorization requests must have a `code_challenge`, at an issuer with this policy.
+    /// Whether the client's authorization requests need a `code_challenge`, at an issuer with this policy.
     package func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
         switch pkce ?? policy {
         case .required: true
@@ -146,7 +146,7 @@ package struct ClientMetadata: SchemaObject {
         }
     }
 
-    /// What of the registration can't be used.
+    /// Checks a client in a seed, beyond its schema.
     package static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
         let keys = client["jwks"]?["keys"]

@@ -1,22 +1,22 @@
 import EmulatorCore
 import JSON
 
-/// A client that a provider's section of the seed registers.
+/// A client in a provider's section of the seed.
 package protocol SeededOAuthClient: Sendable {
     var id: String { get }
     var redirectURIs: [String] { get }
     var interaction: Interaction? { get }
 
-    /// Reads the client. `words` are the provider's.
+    /// Reads the client, with the provider's words.
     init(_ fields: inout Fields, _ words: RegisteredClientWords)
 }
 
-/// What a provider calls its clients and what belongs to them.
+/// The words of a provider for its clients and their properties.
 package struct RegisteredClientWords: Sendable {
-    /// `client`: so the seed has `clients`, each with `clientID` and `clientSecret`.
+    /// The noun, such as `client`: the seed then has `clients`, each with `clientID` and `clientSecret`.
     package let noun: String
     package let defaultSecret: String
-    /// What the provider's console calls the redirect URIs, without a full stop.
+    /// The name of the redirect URIs in the provider's console, without a full stop.
     package let redirectURIs: String
 
     package init(noun: String, defaultSecret: String, redirectURIs: String) {
@@ -26,11 +26,11 @@ package struct RegisteredClientWords: Sendable {
     }
 }
 
-/// A client as providers register it that ask for no more than an ID, a secret and redirect URIs.
+/// A client with only an ID, a secret and redirect URIs, for providers that need no more.
 package struct RegisteredClient: SeededOAuthClient {
     package let id: String
     package let secret: String
-    /// What the consent page calls it.
+    /// The name on the consent page.
     package let name: String
     package let redirectURIs: [String]
     package let interaction: Interaction?
@@ -46,16 +46,16 @@ package struct RegisteredClient: SeededOAuthClient {
     }
 }
 
-/// The clients of a provider's section of the seed, by their IDs.
+/// The clients in a provider's section of the seed, by ID.
 package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     private let words: RegisteredClientWords
-    /// In the seed's order.
+    /// The clients in the seed's order.
     package let all: [Client]
     private let byID: [String: Client]
-    /// In alphabetical order.
+    /// The IDs, sorted.
     private let ids: [String]
 
-    /// `about` is what the clients are, in a sentence for the seed's reference.
+    /// Reads the clients. `about` describes them in a sentence, for the seed's reference.
     package init(_ fields: inout Fields, _ words: RegisteredClientWords, _ about: String) {
         self.words = words
         all = fields.list(
@@ -66,10 +66,10 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
 
     package subscript(id: String) -> Client? { byID[id] }
 
-    /// What was probably meant by an ID that nobody has.
+    /// Returns a hint for an unknown ID.
     package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
 
-    /// For the inspector; `provider` is its name, as people write it.
+    /// Returns the clients for the inspector; `provider` is the provider's name for people.
     package func seeded(at provider: String) -> [SeededClient] {
         all.map {
             SeededClient(
@@ -77,7 +77,7 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
         }
     }
 
-    /// The client of a call of the control API.
+    /// Returns the client of a control call.
     package func client(named id: String, at path: String = "$.client") throws(ControlRefusal) -> Client {
         if let client = self[id] { return client }
         let message = "no \(words.noun) \(Diagnosis.quote(id)) is seeded\(hint(for: id))"
@@ -86,7 +86,7 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
 }
 
 extension CallAnswer {
-    /// What a sign-in on a device is refused with, where the provider's SDK has no words of its own.
+    /// The refusals of a sign-in on a device, for providers whose SDK has no errors of its own.
     package static let nativeRefusals: [CallAnswer] = [
         .refusal(404, "noSuchClient", "There is no such client."),
         .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
@@ -96,7 +96,7 @@ extension CallAnswer {
 }
 
 extension Exchange {
-    /// Who signs in on a device, to `client`; `account` is who is signed in there.
+    /// Returns the person who signs in on a device, to `client`; `account` is the account on the device.
     package func nativeAccount(
         provider: String, client: some SeededOAuthClient, account: String?
     ) throws -> Account {

@@ -2,7 +2,7 @@ import EmulatorCore
 import JOSE
 import Time
 
-/// A device that waits for a person: <https://datatracker.ietf.org/doc/html/rfc8628>.
+/// A device that is waiting for a person: <https://datatracker.ietf.org/doc/html/rfc8628>.
 package struct DeviceAuthorization: Row {
     package enum Decision: Codable, Sendable {
         case approved(account: String, scopes: [String])
@@ -11,39 +11,39 @@ package struct DeviceAuthorization: Row {
 
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// Remembered for a while after they expire, so that polls can be told so.
+    /// The table. Rows are kept for a while after their expiry, so that polls get that answer.
     package static let table = Table<DeviceAuthorization>(
         "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
     ) {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// By the person who has approved it.
+    /// The index by the person who has approved.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         if case .approved(let account, _) = device.decision { account } else { nil }
     }
 
     /// The device code.
     package let key: String
-    /// Such as `WDJB-MJHT`.
+    /// The user code, such as `WDJB-MJHT`.
     package let userCode: String
     package let issuer: String
     package let client: String
     package let scopes: [String]
     package let expires: Instant
-    /// How far apart polls must be.
+    /// The least time between two polls.
     package fileprivate(set) var interval: TimeSpan
-    /// `nil` before the first poll.
+    /// The time of the last poll; `nil` before the first one.
     fileprivate var polledAt: Instant?
     package var decision: Decision?
     fileprivate var isRedeemed = false
 
-    /// A user code without what people add or leave out.
+    /// Returns a user code without the characters that people add or leave out.
     static func letters(_ code: String) -> String { String(code.uppercased().filter { $0.isLetter || $0.isNumber }) }
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The device that shows this code, while it waits.
+    /// Returns the waiting device that shows this code.
     package func device(showing userCode: String, at issuer: String) -> DeviceAuthorization? {
         let found = first(DeviceAuthorization.byUserCode, DeviceAuthorization.letters(userCode))
         return found.flatMap { $0.issuer == issuer && $0.expires > now && $0.decision == nil ? $0 : nil }
@@ -51,7 +51,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Begins to wait for a person.
+    /// Starts a device's wait for a person.
     package mutating func beginDevice(
         at issuer: String, client: String, scopes: [String], lifetime: TimeSpan, interval: TimeSpan
     ) -> DeviceAuthorization {
@@ -62,7 +62,7 @@ extension Transaction {
         return device
     }
 
-    /// A code that no other device shows, of letters that make no words: RFC 8628 section 6.1.
+    /// Returns a code that no other device shows, of letters that form no words: RFC 8628 section 6.1.
     private mutating func makeUserCode() -> String {
         while true {
             let text = random.text(8, from: Array("BCDFGHJKLMNPQRSTVWXZ".utf8))
@@ -72,8 +72,9 @@ extension Transaction {
         }
     }
 
-    /// A poll by a client: the device once somebody has approved it, which then has been redeemed. `decide` says what was
-    /// ordered for a sign-in that nobody has decided. A refusal is returned, because a poll that is refused counts, too.
+    /// Handles a client's poll. Returns the approved device, which is then redeemed. `decide` returns the ordered
+    /// decision for a device that no person has decided about. A refusal is returned, not thrown, because a refused
+    /// poll counts too.
     package mutating func poll(
         _ code: String, by client: String, at issuer: String,
         decide: (DeviceAuthorization, inout Transaction) -> DeviceAuthorization.Decision?
@@ -110,7 +111,8 @@ extension Transaction {
         }
     }
 
-    /// Whether the device may ask no more, or asks too soon: RFC 8628 section 3.5 adds five seconds for good.
+    /// Returns a refusal if the device has expired or polls too fast: RFC 8628 section 3.5 adds five seconds
+    /// permanently.
     private func refuse(_ device: inout DeviceAuthorization) -> OAuthRefusal? {
         guard device.expires > now else {
             let age = (now - device.expires).inWords

@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-/// The pages on which a person enters the code that a device shows, says who they are and consents:
+/// The pages on which a person enters a device's code, chooses an account and consents:
 /// <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>.
 package struct DevicePages: Sendable {
     private let pages: PersonPages
@@ -9,7 +9,8 @@ package struct DevicePages: Sendable {
     private let clientName: @Sendable (String) -> String?
     private let descriptions: @Sendable ([String]) -> [String]
 
-    /// `realm` is where the codes are valid; `clientName` says what pages call a client, and `descriptions` in words what scopes show.
+    /// Makes the pages. `realm` is the server of the codes, `clientName` returns a client's name for people, and
+    /// `descriptions` describes scopes in words.
     package init(
         _ pages: PersonPages, realm: String, clientName: @escaping @Sendable (String) -> String?,
         descriptions: @escaping @Sendable ([String]) -> [String]
@@ -20,12 +21,12 @@ package struct DevicePages: Sendable {
         self.descriptions = descriptions
     }
 
-    /// The page that asks for the code.
+    /// Shows the page that asks for the code.
     package func enterCode(_ exchange: Exchange) -> Response {
         pages.enterCode(exchange, exchange.request.queryForm["user_code"] ?? "")
     }
 
-    /// A code that a person has entered, and then who it is.
+    /// Handles the form of a page: the entered code, then the account and the consent.
     package func decide(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let page = try pages.answer(form, in: exchange)

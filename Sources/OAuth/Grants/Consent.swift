@@ -1,14 +1,14 @@
 import EmulatorCore
 
-/// The scopes to which a person has consented for a client, at a provider whose grants don't say.
+/// The scopes that a person has granted to a client, at a provider whose grants don't have them.
 package struct Consent: Row {
     package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
     static let byAccount = Index<Consent, String>("account") { $0.account }
 
-    /// How many scopes are remembered. With more, only the latest are.
+    /// The most remembered scopes. If there are more, only the latest are kept.
     static let limit = 500
 
-    /// The client at its issuer.
+    /// The key of the client at its issuer.
     package let owner: String
     let account: String
     package var scopes: Set<String>
@@ -19,12 +19,12 @@ package struct Consent: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether the person has consented to all of `scopes`. `owner` is the client at its issuer.
+    /// Whether the person has consented to all of `scopes`. `owner` is the key of the client at its issuer.
     package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
         find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
     }
 
-    /// What a person has consented to, at most `limit` of it, the latest first.
+    /// Returns a person's consents, at most `limit`, the latest first.
     package func consents(of account: String, limit: Int) -> [Consent] {
         newest(Consent.byAccount, account, limit: limit)
     }
@@ -38,7 +38,7 @@ extension Transaction {
         put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
     }
 
-    /// The person is asked again. `false` when there was nothing to forget.
+    /// Removes a consent, so that the person is asked again. Returns `false` if there was none.
     @discardableResult
     package mutating func forgetConsent(of account: String, to owner: String) -> Bool {
         pop(Consent.self, Consent.key(account, to: owner)) != nil

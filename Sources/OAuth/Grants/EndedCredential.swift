@@ -1,12 +1,12 @@
 import EmulatorCore
 
-/// Why a code or token stopped working before its time, for diagnoses.
+/// The reason why a code or token stopped working before its expiry, for diagnoses.
 package struct EndedCredential<Grant: OAuthGrant>: Row {
     package static var table: Table<Self> { Grant.tables.ended }
 
     /// The code or token itself.
     package let key: String
-    /// In a clause, such as "the person removed the app".
+    /// The reason as a clause, such as "the person removed the app".
     package let reason: String
 
     package init(_ text: String, because reason: String) {
@@ -16,7 +16,8 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
 }
 
 extension Exchange {
-    /// Why a token that a client sends doesn't work, in a clause; `nil` for one that works. With a `client`, it must be that one's.
+    /// Returns why a client's token doesn't work, as a clause for a diagnosis. With `client`, it must also be that
+    /// client's.
     package func reason<Grant: OAuthGrant>(
         againstUsing text: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type, of client: String? = nil
     ) -> String {
@@ -36,7 +37,7 @@ extension Exchange {
         return known ?? reason(againstUnknown: text, called: name)
     }
 
-    /// Why a code that a client sends isn't one that works here, in a clause.
+    /// Returns why a client's code doesn't work here, as a clause for a diagnosis.
     package func reason<Grant: OAuthGrant>(againstUnknownCode text: String, _ type: Grant.Type) -> String {
         let known = world.read { tables -> String? in
             if let token = tables.find(Token<Grant>.self, text) {
@@ -47,7 +48,7 @@ extension Exchange {
         return known ?? reason(againstUnknown: text, called: "the code")
     }
 
-    /// Whether this world has never given out a code or token, or has forgotten it.
+    /// Whether this world has never issued a code or token, or has forgotten it.
     package func knowsNothing<Grant: OAuthGrant>(of text: String, _ type: Grant.Type) -> Bool {
         world.read { tables in
             tables.find(Token<Grant>.self, text) == nil && tables.find(AuthorizationCode<Grant>.self, text) == nil
@@ -55,7 +56,8 @@ extension Exchange {
         }
     }
 
-    /// The refusal of a code or token, with what only the exchange knows of one that the world's tables don't hold.
+    /// Returns the refusal of a code or token. If the world's tables don't have it, the diagnosis is completed from the
+    /// exchange.
     package func explained<Grant: OAuthGrant>(
         _ refusal: OAuthRefusal, _ text: String, called name: String, _ type: Grant.Type
     ) -> OAuthRefusal {

@@ -1,8 +1,8 @@
 import EmulatorCore
 
 extension World {
-    /// The code or the token of one provider's grants; `nil` when there is no such one, or it is forgotten. `client` says whose
-    /// it is where codes and tokens don't.
+    /// Describes a code or a token of one provider; `nil` if it was never issued or is forgotten. `client` returns the
+    /// client of a grant, for values that don't name it.
     package func issued<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type, client: @Sendable (Grant) -> String? = { _ in nil }
     ) -> IssuedValue? {

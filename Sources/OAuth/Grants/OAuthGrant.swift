@@ -1,13 +1,13 @@
 import EmulatorCore
 import Time
 
-/// What a person has granted to a client, as one provider remembers it until it is revoked. A provider declares a row of its
-/// own, and says what its codes and tokens carry beside what all codes and tokens do.
+/// A person's grant to a client, which one provider remembers until it is revoked. A provider declares its own row
+/// type, and the additional data of its codes and tokens.
 package protocol OAuthGrant: Row where Key == String {
     associatedtype CodeDetails: Codable & Sendable
     associatedtype TokenDetails: Codable & Sendable
 
-    /// Who granted it.
+    /// The account of the person who granted it.
     var account: String { get }
     static var tables: GrantTables<Self> { get }
 }
@@ -18,7 +18,7 @@ extension OAuthGrant {
 
 /// The tables of one provider's grants, codes and tokens.
 package struct GrantTables<Grant: OAuthGrant>: Sendable {
-    /// Grants by the person who granted them.
+    /// The index of grants by account.
     package let byAccount: Index<Grant, String>
     let grants: Table<Grant>
     let codes: Table<AuthorizationCode<Grant>>
@@ -27,8 +27,8 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     let tokensByGrant: Index<Token<Grant>, String>
     let ended: Table<EndedCredential<Grant>>
 
-    /// Codes and tokens that have expired are remembered for some time, so that a refusal can say that they did. Grants last
-    /// until they are revoked, or until `grantsEnd` says.
+    /// Makes the tables. Expired codes and tokens are kept for some time, so that a refusal can say that they have
+    /// expired. Grants are kept until they are revoked, or until `grantsEnd`.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
         rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [AnyIndex<Grant>] = [],
@@ -54,13 +54,13 @@ package struct AuthorizationCode<Grant: OAuthGrant>: Row {
     package let key: String
     /// The key of the grant.
     package let grant: String
-    /// The client that it was given to.
+    /// The client to which it was issued.
     package let client: String
-    /// `nil` when the authorization had none.
+    /// The redirect URI of the authorization request; `nil` if it had none.
     package let redirectURI: String?
     package let challenge: CodeChallenge?
     package let expires: Instant
-    /// The exchange that redeemed it.
+    /// The ID of the exchange that redeemed the code.
     package var usedBy: String?
     package let details: Grant.CodeDetails
 
@@ -93,9 +93,9 @@ package struct Token<Grant: OAuthGrant>: Row {
     package let kind: Kind
     /// The key of the grant.
     package let grant: String
-    /// The client that it was given to.
+    /// The client to which it was issued.
     package let client: String
-    /// `nil` when it lasts until it is revoked.
+    /// The expiry; `nil` if it lasts until it is revoked.
     package let expires: Instant?
     package var details: Grant.TokenDetails
 
@@ -114,7 +114,7 @@ package struct Token<Grant: OAuthGrant>: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// What a person has granted to any client.
+    /// Returns a person's grants to all clients.
     package func grants<Grant: OAuthGrant>(_ type: Grant.Type, of account: String) -> [Grant] {
         rows(Grant.tables.byAccount, account)
     }
@@ -124,7 +124,7 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.tokensByGrant, grant.key)
     }
 
-    /// Why a token doesn't work now, in a clause.
+    /// Returns why a token doesn't work now, as a clause for a diagnosis.
     package func reason<Grant: OAuthGrant>(
         againstUsing token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> String {
@@ -139,7 +139,7 @@ extension TableReading where Self: ~Copyable {
         return grant.account.isEmpty ? "it is the client's own, and no person's" : "the account is gone"
     }
 
-    /// A token that works now, with the grant and the person that it stands for.
+    /// Returns a valid token with its grant and its account; `nil` if the token doesn't work now.
     package func working<Grant: OAuthGrant>(
         _ token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> (token: Token<Grant>, grant: Grant, account: Account)? {
@@ -151,7 +151,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Ends a grant: every code and token of it stops. Returns the tokens. `reason` is told to whoever sends one of them later.
+    /// Ends a grant and all of its codes and tokens, and returns the tokens. Clients that send them later get `reason`.
     @discardableResult
     package mutating func end<Grant: OAuthGrant>(_ grant: Grant, because reason: String) -> [Token<Grant>] {
         endCodes(of: grant, because: reason)
@@ -173,7 +173,7 @@ extension Transaction {
         }
     }
 
-    /// Ends all that a person has granted.
+    /// Ends all grants of a person.
     package mutating func endGrants<Grant: OAuthGrant>(
         _ type: Grant.Type, of account: String, because reason: String
     ) {

@@ -1,44 +1,45 @@
 import EmulatorCore
 import Time
 
-/// How a provider redeems an authorization code: which checks it makes, and in which order.
+/// The rules by which a provider redeems an authorization code: the checks, in order.
 /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.3>
 package struct Redemption: Sendable {
     package enum Check: Sendable {
-        /// The code was given to the client that sends it.
+        /// The code was issued to the client that sends it.
         case client
-        /// Nobody has redeemed it.
+        /// The code hasn't been redeemed.
         case unused
         case unexpired
-        /// The redirect URI is the authorization request's.
+        /// The redirect URI is that of the authorization request.
         case redirectURI
-        /// The verifier, if a challenge needs one, has the form of one: <https://datatracker.ietf.org/doc/html/rfc7636#section-4.1>.
+        /// The verifier has a valid form, if a challenge requires one:
+        /// <https://datatracker.ietf.org/doc/html/rfc7636#section-4.1>.
         case codeVerifierForm
-        /// The verifier meets the challenge of the authorization request, if that had one.
+        /// The verifier meets the challenge of the authorization request, if it had one.
         case codeVerifier
-        /// There is no verifier where the authorization request had no challenge:
+        /// There is no verifier if the authorization request had no challenge:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.8.2>.
         case noStrayVerifier
     }
 
-    /// What was wrong with a code. A provider words it.
+    /// The reason why a code is refused. Each provider has its own words for it.
     package enum Failure: Error, Sendable {
-        /// No such code: never given out, forgotten, or its grant has ended.
+        /// The code was never issued, is forgotten, or its grant has ended.
         case unknown
-        /// It was given to the client that is named here.
+        /// The code was issued to this other client.
         case otherClient(String)
-        /// The exchange that redeemed it.
+        /// The code was redeemed by this exchange.
         case used(by: String)
-        /// How long ago.
+        /// The code expired this long ago.
         case expired(TimeSpan)
-        /// What the authorization request had.
+        /// The redirect URI differs from the authorization request's, which is given here.
         case redirectURIMismatch(expected: String?)
-        /// In a sentence.
+        /// The verifier is wrong, for the reason in this sentence.
         case codeVerifier(String)
-        /// The person is gone.
+        /// The account doesn't exist any more.
         case noAccount
 
-        /// For those that have the same reason at every provider.
+        /// The reason as a clause, for failures that have the same one at every provider.
         package var reason: String {
             switch self {
             case .unknown: "this world has given out no such code, it is long gone, or its grant was revoked"
@@ -54,13 +55,13 @@ package struct Redemption: Sendable {
         }
     }
 
-    /// What the client sends.
+    /// A client's request to redeem a code.
     package struct Request: Sendable {
         package let code: String
         package let client: String
         package let redirectURI: String?
         package let codeVerifier: String?
-        /// The exchange that redeems the code.
+        /// The ID of the exchange that redeems the code.
         package let exchange: String
 
         package init(
@@ -84,7 +85,7 @@ package struct Redemption: Sendable {
     private let checks: [Check]
     private let redirectURIFits: @Sendable (_ sent: String?, _ authorized: String?) -> Bool
 
-    /// The same redirect URI, character by character, unless `redirectURIFits` says otherwise.
+    /// Makes rules. Redirect URIs must be equal, unless `redirectURIFits` decides otherwise.
     package init(
         checks: [Check],
         redirectURIFits: @escaping @Sendable (_ sent: String?, _ authorized: String?) -> Bool = { $0 == $1 }
@@ -93,7 +94,7 @@ package struct Redemption: Sendable {
         self.redirectURIFits = redirectURIFits
     }
 
-    /// Redeems the code, which then has been used. A refusal leaves it as it was.
+    /// Redeems the code, which can't be used again. If it is refused, it stays unchanged.
     package func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Request, in tables: inout Transaction
     ) throws(Failure) -> Redeemed<Grant> {

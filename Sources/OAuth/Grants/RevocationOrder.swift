@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A person's removal of an app in a provider's settings, as the body of `POST /_understudy/v1/PROVIDER/revocations` orders it.
+/// A person's removal of an app in a provider's settings: the body of `POST /_understudy/v1/PROVIDER/revocations`.
 package struct RevocationOrder: SchemaObject {
     package static let schemaName: String? = "RevocationOrder"
 
     private static let everything = "*"
 
-    /// `nil` is everybody.
+    /// The account; `nil` means everybody.
     package let account: String?
-    /// `nil` is every client.
+    /// The client; `nil` means every client.
     package let client: String?
 
     package init(_ fields: inout Fields) {
@@ -23,7 +23,7 @@ package struct RevocationOrder: SchemaObject {
 }
 
 extension Operation {
-    /// `POST /_understudy/v1/PROVIDER/revocations`. `told` is what its answer says beside.
+    /// Makes the call `POST /_understudy/v1/PROVIDER/revocations`. `told` has further members of its answer.
     package static func revocations(
         of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
         _ respond: @escaping @Sendable (Exchange, RevocationOrder) async throws -> Response
@@ -45,8 +45,8 @@ extension Operation {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// What the people whom an order names have granted to clients. An order for everybody looks at every grant; those that
-    /// are a client's own aren't among them.
+    /// Returns the grants to which an order applies. An order for everybody reads all grants, except those without a
+    /// person.
     package func grants<Grant: OAuthGrant>(
         _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
     ) -> [Grant] {
@@ -56,8 +56,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Carries out an order: `end` is called for each grant that it means, and says whether it has ended it: another request may have.
-    /// `noClient` says why there is no client of that ID; `isOf` whether a grant is for it.
+    /// Carries out an order. `end` ends one grant, and returns `false` if another request has ended it before.
+    /// `noClient` returns why a client ID is unknown, and `isOf` whether a grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
         end: (Grant) throws -> Bool

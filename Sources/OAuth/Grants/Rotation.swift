@@ -1,15 +1,15 @@
 import EmulatorCore
 
-/// What the tokens of a provider remember whose refresh tokens may work once only:
+/// The details of tokens at a provider whose refresh tokens may work only once:
 /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
-    /// The exchange that has used a refresh token up.
+    /// The ID of the exchange that has used the refresh token.
     var usedBy: String? { get set }
 }
 
 extension Transaction {
-    /// A client's use of a refresh token. With `rotates` it works once; whoever sends it again ends the grant. A refusal is
-    /// returned, because such an end must stay.
+    /// Uses a client's refresh token. With `rotates`, it works once, and a second use ends the grant. A refusal is
+    /// returned, not thrown, because that end must be committed.
     package mutating func use<Grant: OAuthGrant>(
         refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
     ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
@@ -32,8 +32,9 @@ extension Transaction {
         return .success(found)
     }
 
-    /// Redeems a code. With `reuseRevokes`, its second use ends what the first one brought:
-    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A refusal is returned, because such an end must stay.
+    /// Redeems a code. With `reuseRevokes`, a second use ends the grant and the tokens of the first:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A refusal is returned, not thrown, because that
+    /// end must be committed.
     package mutating func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool
     ) -> Result<Redemption.Redeemed<Grant>, OAuthRefusal> {
@@ -43,7 +44,7 @@ extension Transaction {
             if case .used = error, reuseRevokes, let code = find(AuthorizationCode<Grant>.self, request.code),
                 let grant = find(Grant.self, code.grant)
             {
-                // The code stays, so that whoever sends it again is told the same.
+                // The code is kept, so that a further use gets the same answer.
                 remove(Grant.self, grant.key)
                 endTokens(of: grant, because: "request \(request.exchange) sent the code of this sign-in a second time")
             }

@@ -1,15 +1,15 @@
 import EmulatorCore
 
 extension OAuthGrant {
-    /// The types of the rows of a provider's grants, codes and tokens.
+    /// The row types of a provider's grants, codes and tokens.
     package static var rows: [any Row.Type] {
         [Self.self, AuthorizationCode<Self>.self, Token<Self>.self, EndedCredential<Self>.self]
     }
 }
 
-/// The tables of an authorization server of a seed, beside those of its grants.
+/// The tables of a seed's authorization servers, beside those of their grants.
 package enum AuthorizationServerTables {
-    /// The types of their rows.
+    /// The row types of these tables.
     package static var rows: [any Row.Type] {
         [
             BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,

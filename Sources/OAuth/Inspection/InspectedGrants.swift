@@ -3,9 +3,9 @@ import HTTPServer
 import JSON
 import Time
 
-// What providers have to show of grants, tokens and sessions, for the pages on which people look at a world.
+// Providers describe grants, tokens and sessions with these types, for the pages about a world's people.
 
-/// The newest grants of a person with the newest tokens of each.
+/// The newest grants of a person, with the newest tokens of each.
 package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package struct Entry: Sendable {
         package let grant: Grant
@@ -17,7 +17,7 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package let more: Int
     package let now: Instant
 
-    /// `lasts` says whether a grant still holds: those that have ended are let go some time later.
+    /// Reads the grants. `lasts` returns whether a grant is still valid: ended ones are removed some time later.
     package init(
         of account: Account, in world: World, lasts: @Sendable (Grant, Instant) -> Bool = { _, _ in true }
     ) {
@@ -37,7 +37,7 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
         self.more = more
     }
 
-    /// The section of apps with access. `describe` makes an item of a grant and its client, without its tokens.
+    /// Returns the section of apps with access. `describe` describes a grant and its client, without its tokens.
     package func section(
         scopes: (Token<Grant>) -> [String], works: (Token<Grant>) -> Bool = { _ in true },
         _ describe: (Grant) -> InspectedItem
@@ -59,12 +59,12 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
 }
 
 extension Token.Kind {
-    /// In words.
+    /// The kind in words.
     package var name: String { self == .access ? "access token" : "refresh token" }
 }
 
 extension InspectedAction {
-    /// The person removes an app in the provider's settings.
+    /// Makes the action by which a person removes an app in the provider's settings.
     package static func revoke(_ client: String, of account: Account, at provider: String) -> InspectedAction {
         InspectedAction(
             "Revoke access", isDestructive: true, calling: "POST", "\(provider)/revocations",
@@ -73,7 +73,7 @@ extension InspectedAction {
 }
 
 extension Transaction {
-    /// Ends one token, and leaves its grant and the grant's other tokens alone.
+    /// Ends one token, and leaves its grant and the grant's other tokens unchanged.
     package mutating func endToken<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type
     ) -> (kind: String, client: String)? {
@@ -84,7 +84,7 @@ extension Transaction {
 // MARK: - Browsers
 
 extension InspectedSection {
-    /// Browsers that are signed in.
+    /// Returns the section of signed-in browsers.
     package static func browsers(_ items: [InspectedItem], more: Int = 0) -> InspectedSection {
         InspectedSection(
             "Signed-in browsers", about: items.isEmpty ? "None." : nil, items, more: more)

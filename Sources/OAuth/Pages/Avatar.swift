@@ -2,14 +2,14 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-/// A picture of somebody who has none: five by five squares, mirrored, in a colour that follows from a text. As PNG, because that is
-/// what clients expect.
+/// A picture for a person without one: five by five squares, mirrored, in a colour that follows from a text. It is a
+/// PNG, because clients expect that.
 package enum Avatar {
     private static let squares = 5
-    /// The longest side that is drawn. A picture of such sides fits in one block of its format.
+    /// The longest side. A picture of this size fits in one block of its format.
     private static let longest = 720
 
-    /// The same text always gives the same picture.
+    /// Returns a picture. The same text always gives the same picture.
     package static func response(of text: String, width: Int = 60, height: Int = 60) -> Response {
         Response(
             status: 200,
@@ -19,7 +19,7 @@ package enum Avatar {
 
     private static func png(of text: String, width: Int, height: Int) -> [UInt8] {
         let seed = Digest.sha256(text)
-        // The three left columns; the right two mirror them.
+        // The right two columns mirror the left ones.
         func isFilled(_ column: Int, _ row: Int) -> Bool {
             seed[min(column, squares - 1 - column) * squares + row] & 1 == 1
         }
@@ -33,7 +33,7 @@ package enum Avatar {
             }
             if width % 8 != 0 { rows.append(byte << UInt8(8 - width % 8)) }
         }
-        // One bit a pixel, with a palette.
+        // Each pixel has one bit, with a palette.
         let header = bigEndian(UInt32(width)) + bigEndian(UInt32(height)) + [1, 3, 0, 0, 0]
         let palette: [UInt8] = [0xF0, 0xF0, 0xF0, seed[16] & 0xBF, seed[17] & 0xBF, seed[18] & 0xBF]
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header) + chunk("PLTE", palette)
@@ -45,7 +45,7 @@ package enum Avatar {
         return bigEndian(UInt32(data.count)) + content + bigEndian(CRC32.checksum(content))
     }
 
-    /// zlib's format with one stored block: <https://www.rfc-editor.org/rfc/rfc1950>.
+    /// Returns the data in zlib's format, with one stored block: <https://www.rfc-editor.org/rfc/rfc1950>.
     private static func stored(_ data: [UInt8]) -> [UInt8] {
         var (a, b) = (UInt32(1), UInt32(0))
         for byte in data {

@@ -3,10 +3,9 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Somebody who isn't among the people to choose from, as a page's form describes them: made on the spot, until the world's
-/// reset.
+/// A new person, described by a page's form. The account exists until the world's reset.
 package struct NewPerson: Sendable {
-    /// Why nobody is made, in a sentence for the page.
+    /// The reason why no account is made, as a sentence for the page.
     package struct Refusal: Error, Sendable {
         package let sentence: String
 
@@ -18,7 +17,7 @@ package struct NewPerson: Sendable {
     let email: String
     let isVerified: Bool
 
-    /// A form that hasn't been filled in yet has no address; then the box is ticked.
+    /// Reads the form. An empty form has no address yet; then the box is ticked.
     package init(_ form: Form?) {
         func text(_ name: String) -> String {
             String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
@@ -30,8 +29,8 @@ package struct NewPerson: Sendable {
     /// Adds the person to the exchange's world.
     ///
     /// - Parameters:
-    ///   - id: How the control API is to name the person; made from the address by default.
-    ///   - obstacle: Why the provider can't have the person, in a sentence for the page.
+    ///   - id: the account's ID for the control API; by default made of the address.
+    ///   - obstacle: returns why the provider can't have the person, as a sentence for the page.
     package static func make(
         id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
         unless obstacle: (borrowing Transaction) -> String? = { _ in nil }
@@ -73,14 +72,14 @@ package struct NewPerson: Sendable {
             ]), email: email, in: exchange)
     }
 
-    /// The local part of an address, as far as an identifier can hold it.
+    /// Returns the local part of an address, without the characters that an ID can't contain.
     private static func id(from email: String) -> String {
         let local = email.lowercased().prefix { $0 != "@" }.prefix(40)
         let id = String(local.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         return TextRule.identifier.holds(id) ? id : "person"
     }
 
-    /// The form's fields, filled in with what was sent before.
+    /// The fields of the form, with the values sent before.
     package var fields: [HTML] {
         func input(_ name: String, _ label: String, _ value: String, _ type: String, _ hint: String) -> HTML {
             var attributes: [(String, String?)] = [
@@ -102,7 +101,7 @@ package struct NewPerson: Sendable {
 }
 
 extension Transaction {
-    /// `id`, or when somebody has it, `id` with an ending by chance.
+    /// Returns `id`, or if it is taken, `id` with a random ending.
     fileprivate mutating func freeID(_ id: String) -> String {
         account(id) == nil ? id : "\(id)-\(Hex.encode(random.bytes(4)))"
     }

@@ -1,24 +1,24 @@
 import EmulatorCore
 
-/// What a provider's pages say, each in words of the provider's own kind.
+/// The texts of a provider's pages.
 package struct PageWords: Sendable {
-    /// The heading above the people to choose from.
+    /// The heading above the list of people.
     package var choose: String
-    /// Whither one goes on from there. Gets the client's name.
+    /// The destination after the sign-in, made of the client's name.
     package var destination: @Sendable (String) -> String = { "to go on to \($0)" }
-    /// The button for somebody who isn't among the people.
+    /// The button for a person who isn't in the list.
     package var somebodyElse = "Somebody else"
-    /// The heading above the form for such a person.
+    /// The heading above the form for a new person.
     package var newPerson = "Somebody else"
-    /// The button that makes the person.
+    /// The button that creates the person.
     package var make = "Go on"
-    /// The heading of the consent page. Gets the client's name and the person.
+    /// The heading of the consent page, made of the client's name and the person.
     package var consent: @Sendable (String, Account) -> String = { client, _ in "Continue to \(client)?" }
-    /// What stands above the list of what the client gets.
+    /// The text above the list of what the client gets.
     package var gets: @Sendable (String, Account) -> String = { client, account in
         "\(client) gets, of \(account.fullName) (\(account.email)):"
     }
-    /// The button that consents.
+    /// The button for consent.
     package var approve: @Sendable (Account) -> String = { _ in "Continue" }
     package var cancel = "Cancel"
 

@@ -1,17 +1,17 @@
 import EmulatorCore
 import HTTPServer
 
-/// The people to choose from on a sign-in page: twenty at a time, with a search where there are more. All of it are fields of
-/// the page's own form, so that it works without scripts.
+/// The list of people on a sign-in page: twenty at a time, with a search if there are more. It consists of fields of
+/// the page's own form, so it works without scripts.
 package struct PersonChooser: Sendable {
     package static let pageSize = 20
 
-    /// What a search asked for: a text that people's names or addresses begin with, and after whom to go on.
+    /// A search: the beginning of people's names or addresses, and the person after whom to continue.
     package struct Search: Sendable {
         let text: String
         let after: String?
 
-        /// `nil` when the form, or the query of a page that is asked for with its search, has none.
+        /// Reads a search from a form, or from the query of a page. Returns `nil` if there is none.
         package init?(_ form: Form) {
             guard form["action"] == "search" || form["after"] != nil else { return nil }
             text = form["search"] ?? ""
@@ -22,12 +22,12 @@ package struct PersonChooser: Sendable {
     package let people: [Account]
     private let search: Search?
     private let next: String?
-    /// Where searches go, when the form is answered elsewhere.
+    /// The address of searches, if the form is sent elsewhere.
     private let searchAddress: String?
 
-    /// `first` stands before all others, if the form doesn't search for somebody else, and of those on a page the preferred ones
-    /// before the rest. Searches are posted with the form;
-    /// with `searchAddress` they go there, as a query of all the form's fields.
+    /// Reads the people of a page. `first` is the first of the list, unless the form searches for others. The preferred
+    /// people of a page precede the rest. Searches are posted with the form; with `searchAddress`, they are sent there,
+    /// as a query with all fields of the form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -52,10 +52,10 @@ package struct PersonChooser: Sendable {
 
     package var isEmpty: Bool { people.isEmpty && search == nil }
 
-    /// The search field, a button for each person, and one for more of them.
+    /// Returns the search field, a button for each person, and a button for more.
     package func fields(_ button: (Account) -> HTML) -> [HTML] {
         var fields: [HTML] = []
-        // The first button of a form is the one that the Enter key presses.
+        // The Enter key presses a form's first button.
         if next != nil || search != nil { fields.append(searchFields) }
         if !people.isEmpty {
             fields.append(
@@ -89,7 +89,7 @@ package struct PersonChooser: Sendable {
             searchButton("Search", name: "action", value: "search"))
     }
 
-    /// The button of a person.
+    /// Returns the button of a person.
     package static func button(
         _ account: Account, title: String, notes: String, isSuggested: Bool = false
     ) -> HTML {

@@ -2,17 +2,17 @@ import HTTPServer
 import JOSE
 import EmulatorCore
 
-/// Two pages on which a person says who they are and whether they consent, for providers whose sign-in has no quirks of
-/// its own. They work without scripts and by keyboard, and keep no session: the request travels in the form.
+/// The two pages on which a person chooses an account and consents, for providers without quirks of their own. They
+/// work without scripts and by keyboard, and need no session: the form carries the request.
 package struct PersonPages: Sendable {
-    /// What the person's form says.
+    /// The content of a page's form.
     package enum Answer: Sendable {
         case cancel
-        /// Other people to choose from.
+        /// Show other people.
         case searched(PersonChooser.Search)
-        /// A page that is to be shown next, for somebody who isn't among the people.
+        /// Show this page next, for a new person.
         case page(Response)
-        /// Who it is; consent is still to be asked for.
+        /// The account was chosen; consent must still be asked for.
         case chosen(String)
         case approved(String)
     }
@@ -22,7 +22,7 @@ package struct PersonPages: Sendable {
     private let host: String
     private let path: String
 
-    /// The form goes to `path` at `host`.
+    /// Makes pages whose form goes to `path` at `host`.
     package init(_ look: Look, _ words: PageWords? = nil, host: String, path: String) {
         self.look = look
         self.words =
@@ -35,8 +35,8 @@ package struct PersonPages: Sendable {
         self.path = path
     }
 
-    /// The request that the form carries and what the person answered; `nil` for a form that isn't ours. Somebody who isn't among
-    /// the people is made here.
+    /// Returns the request that the form carries, and the person's answer; `nil` if the form isn't ours. A new person
+    /// is created here.
     package func answer(_ form: Form, in exchange: Exchange) throws -> (request: Form, answer: Answer)? {
         guard let request = form.carriedRequest else { return nil }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
@@ -49,7 +49,7 @@ package struct PersonPages: Sendable {
         }
     }
 
-    /// Shows the people to choose from. Who is hinted at stands first, before those who are preferred.
+    /// Shows the list of people. The hinted person is first, then those who are preferred.
     package func choose(
         _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -107,7 +107,7 @@ package struct PersonPages: Sendable {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// What stands before a form: some looks set it beside the form.
+    /// Returns the part before a form; some themes show it beside the form.
     private func introduction(_ content: [HTML]) -> HTML {
         .element("div", attributes: [(name: "class", value: "intro")], children: content)
     }
@@ -116,7 +116,7 @@ package struct PersonPages: Sendable {
         .element("div", attributes: [(name: "class", value: "actions")], children: buttons)
     }
 
-    /// `items` say in words what the client will get. The person may leave `choices` out.
+    /// Shows the consent page. `items` describe in words what the client will get. The person may deselect `choices`.
     package func consent(
         _ exchange: Exchange, client: String, account: Account, items: [String], choices: [String] = [], request: Form
     ) -> Response {
@@ -146,13 +146,13 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    /// What the person hasn't left out on the consent page; `nil` where there was nothing to choose.
+    /// Returns the choices that the person has left selected; `nil` if there were none to choose from.
     package func choices(_ form: Form) -> [String]? {
         form["choices"] == nil ? nil : form.fields.filter { $0.name == "choice" }.map(\.value)
     }
 
-    /// Asks for the code that a device shows: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>. `problem` is what was
-    /// wrong with the one before.
+    /// Asks for a device's code: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>. `problem` is the error of
+    /// the code before.
     package func enterCode(_ exchange: Exchange, _ code: String, problem: Diagnosis? = nil) -> Response {
         let input: [(String, String?)] = [
             ("type", "text"), ("name", "user_code"), ("value", code), ("autocomplete", "off"), ("maxlength", "32"),
@@ -168,7 +168,7 @@ package struct PersonPages: Sendable {
         return problem.map { page.diagnosed($0) } ?? page
     }
 
-    /// Asks a question that is answered with yes or no.
+    /// Asks a question with the answers yes and no.
     package func ask(_ exchange: Exchange, _ title: String, _ text: String, yes: String, request: Form) -> Response {
         page(
             title,
@@ -180,12 +180,12 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    /// Says that something is done.
+    /// Shows that an action is done.
     package func notice(_ title: String, _ text: String) -> Response {
         page(title, [.tag("h1", [], title), .tag("p", [("class", "soft")], text)])
     }
 
-    /// An error that stays here. `text` is what the provider says of it.
+    /// Shows an error, without a redirect. `text` is the provider's message.
     package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis, text: String? = nil) -> Response {
         page(
             title, status: status,
@@ -212,7 +212,7 @@ package struct PersonPages: Sendable {
 
     private func button(_ label: String, _ action: String, isQuiet: Bool = false, isFirst: Bool = false) -> HTML {
         var attributes: [(String, String?)] = [("type", "submit"), ("name", "action"), ("value", action)]
-        // Whoever cancels needn't fill in anything.
+        // To cancel, the person needn't fill in the form.
         if isQuiet { attributes += [("class", "quiet"), ("formnovalidate", nil)] }
         if isFirst { attributes.append(("autofocus", nil)) }
         return .tag("button", attributes, label)

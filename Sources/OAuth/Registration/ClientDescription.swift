@@ -2,24 +2,25 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// What a client says of itself, checked, with defaults filled in: <https://datatracker.ietf.org/doc/html/rfc7591#section-2> and
-/// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Members that aren't known here are left out, as RFC
-/// 7591 wants it.
+/// A client's metadata, checked and with defaults: <https://datatracker.ietf.org/doc/html/rfc7591#section-2> and
+/// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Unknown members are dropped, as RFC
+/// 7591 demands.
 package struct ClientDescription: Sendable {
-    /// How many bytes of JSON are read of a client.
+    /// The most bytes of a client's JSON.
     package static let sizeLimit = 16 << 10
-    /// How many redirect URIs a client may have.
+    /// The most redirect URIs of a client.
     private static let addressLimit = 50
 
-    /// What is kept and answered.
+    /// The metadata to store and to answer with.
     package private(set) var metadata: JSONObject
 
     private static let texts = ["client_name", "software_id", "software_version", "scope"]
     private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
     private static let algorithms = ["id_token_signed_response_alg", "userinfo_signed_response_alg"]
 
-    /// Reads `document`, a JSON object, at a server that signs with `algorithms`. `isDocument` is for one that the client publishes: it
-    /// can have no secret (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
+    /// Reads `document`, a JSON object, for a server that signs with `algorithms`. With `isDocument`, the client
+    /// publishes it, so it can have no secret
+    /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
     package init(
         reading document: JSONValue, for policy: ServerPolicy, algorithms: [Algorithm], isDocument: Bool = false
     ) throws(OAuthRefusal) {
@@ -64,14 +65,14 @@ package struct ClientDescription: Sendable {
         }
     }
 
-    /// What was checked when it was kept.
+    /// Reads stored metadata, which was checked before.
     init(kept metadata: JSONValue) { self.metadata = metadata.object ?? JSONObject() }
 }
 
 // MARK: - Members
 
 extension ClientDescription {
-    /// What every issuer here knows. Others are left out, as RFC 7591 section 2 allows.
+    /// The grant types that every issuer here knows. Others are dropped, as RFC 7591 section 2 allows.
     private static let knownGrants = [
         "authorization_code", "implicit", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
         TokenExchange.grantType, IdentityAssertion.grantType,
@@ -99,7 +100,7 @@ extension ClientDescription {
                     expected: policy.responseTypes.map { Diagnosis.quote($0.sorted().joined(separator: " ")) }
                         .joined(separator: ", "), "ask for what the issuer has")
             }
-            // The table of https://datatracker.ietf.org/doc/html/rfc7591#section-2.1
+            // The table is at https://datatracker.ietf.org/doc/html/rfc7591#section-2.1
             let needed = types.contains("code") ? "authorization_code" : "implicit"
             guard grants.contains(needed) else {
                 throw invalid(
@@ -111,7 +112,8 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// The default is that of RFC 7591, also where the client would rather be public: MCP's clients ask for `none`.
+    /// Returns the authentication method. The default is RFC 7591's, although some clients would rather be public:
+    /// those of MCP ask for `none`.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, _ metadata: inout JSONObject
     ) throws(OAuthRefusal) -> JSONValue {
@@ -137,7 +139,7 @@ extension ClientDescription {
         return .string(text)
     }
 
-    /// Refuses what is no set of public keys that can be used: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
+    /// Refuses a key set that has private or unusable keys: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
     private static func check(keySet: JSONValue) throws(OAuthRefusal) {
         guard let keys = keySet["keys"]?.array else {
             throw invalid(
@@ -175,16 +177,16 @@ extension ClientDescription {
         guard type == nil || type == "native" || type == "web" else {
             throw invalid("application_type", object, expected: "\"native\" or \"web\"")
         }
-        // Without it, OpenID Connect takes "web". RFC 7591 has no such member, and clients that don't know it register loopback
-        // addresses.
+        // Without this member, OpenID Connect assumes "web". RFC 7591 doesn't have it, and its clients register
+        // loopback addresses.
         let isNative = type.map { $0 == "native" } ?? (!defaultsToWeb && uris.contains(where: isLocal))
         for uri in uris { try check(uri, isNative: isNative, isStated: type != nil) }
         metadata["application_type"] = .string(isNative ? "native" : "web")
         return uris.isEmpty ? nil : .array(uris.map { .string($0) })
     }
 
-    /// The rules of OpenID Connect Registration for `application_type`. A native app may have an https URL that it claims, as
-    /// <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2> has it.
+    /// Checks a URI by the rules of OpenID Connect Registration for `application_type`. A native app may also have an
+    /// https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
     private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
         let address = WebAddress(uri)
         let isWeb = address?.scheme == "http" || address?.scheme == "https"
@@ -206,7 +208,7 @@ extension ClientDescription {
                 "send \"application_type\": \"native\" for an app on somebody's machine, or register an https URL"))
     }
 
-    /// A scheme of an app's own, or an address of this machine.
+    /// Whether the URI has an app's own scheme, or is an address of this machine.
     private static func isLocal(_ uri: String) -> Bool {
         guard let address = WebAddress(uri), address.scheme == "http" || address.scheme == "https" else { return true }
         return address.isLoopback
@@ -225,7 +227,7 @@ extension ClientDescription {
     }
 }
 
-/// Whether a browser may be sent there.
+/// Whether a browser may be redirected to the URI.
 private func isAddress(_ uri: String) -> Bool {
     RegisteredRedirectURI.rule.holds(uri) && !uri.contains("*") && !RegisteredRedirectURI.runsScript(uri)
 }
@@ -239,7 +241,7 @@ private func invalid(_ name: String, _ object: JSONObject, expected: String) -> 
     return invalid(received: "\(name) \(found)", expected: expected, "see RFC 7591 section 2")
 }
 
-/// `nil` where it is left out, or null.
+/// Returns a text member; `nil` if it is missing or null.
 private func text(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> String? {
     guard let value = object[name], !value.isNull else { return nil }
     guard let text = value.string else { throw invalid(name, object, expected: "a string") }
@@ -254,7 +256,7 @@ private func list(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> 
     return items.compactMap(\.string)
 }
 
-// MARK: - As a client
+// MARK: - The described client
 
 extension ClientDescription {
     private func texts(_ name: String) -> [String] { metadata[name]?.array?.compactMap(\.string) ?? [] }
@@ -264,15 +266,15 @@ extension ClientDescription {
     var authenticationMethod: ClientAuthenticationMethod {
         metadata["token_endpoint_auth_method"]?.string.flatMap { ClientAuthenticationMethod(rawValue: $0) } ?? .none
     }
-    /// Whether the server has to make a secret for it.
+    /// Whether the server must make a secret for the client.
     var needsSecret: Bool {
         [.clientSecretBasic, .clientSecretPost, .clientSecretJWT].contains(authenticationMethod)
     }
 
-    /// The client that it describes. Its access tokens are JSON Web Tokens, which any resource can check, and people are asked for
-    /// their consent, because nobody else has looked at the client.
+    /// Returns the client. Its access tokens are JSON Web Tokens, which any resource can check. People are asked for
+    /// consent, because no seed vouches for the client.
     ///
-    /// The scopes that it has registered don't limit what it may ask for: clients learn of further ones later.
+    /// The registered scopes don't limit its requests: clients learn about further scopes later.
     package func client(_ id: String, secret: String?) -> ClientMetadata {
         var seed = JSONObject([
             ("clientID", .string(id)), ("name", .string(name ?? id)),
@@ -290,7 +292,7 @@ extension ClientDescription {
         return ClientMetadata(reading: .object(seed))
     }
 
-    /// A loopback address is good with any port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
+    /// Returns a loopback URI with any port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
     private static func anyPort(_ uri: String) -> String {
         guard let address = WebAddress(uri), address.scheme == "http", address.isLoopback else { return uri }
         let host = address.host.contains(":") ? "[\(address.host)]" : address.host

@@ -4,25 +4,25 @@ import JOSE
 import JSON
 import Time
 
-/// A client's description of itself at the URL that is its ID, as it was fetched:
+/// A client's metadata document, fetched from the URL that is the client's ID:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
 package struct ClientDocument: Row, Equatable {
-    /// The table of documents. The oldest go when there are more, and are fetched again.
+    /// The table. When it is full, the oldest documents are removed, and fetched again if needed.
     package static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String
     let clientID: String
     let metadata: JSONValue
-    /// The time after which it is fetched again.
+    /// The time until which the document needn't be fetched again.
     let freshUntil: Instant
 
     package var key: String { DynamicClient.key(clientID, at: realm) }
 
-    /// Whether an ID is meant to be a document's address.
+    /// Whether an ID is the address of a document.
     static func isAddress(_ id: String) -> Bool { id.hasPrefix("https://") || id.hasPrefix("http://") }
 
-    /// The reason why a document can't be at an address, in a clause; `nil` where it can. Section 3 wants https; http is for this machine, where
-    /// nobody has a certificate.
+    /// Returns why a document can't be at an address, as a clause; `nil` if it can. Section 3 demands https; http is
+    /// allowed for this machine, which has no certificate.
     package static func fault(inAddress id: String) -> String? {
         guard let address = WebAddress(id), !address.hasFragment else {
             return "it isn't a URL without a user and a fragment"
@@ -49,7 +49,8 @@ package struct ClientDocument: Row, Equatable {
         if let name = ["client_secret", "client_secret_expires_at"].first(where: { document[$0] != nil }) {
             throw refusal(id, "it has \(name), and what is published is no secret: leave it out")
         }
-        // MCP asks for the name: https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
+        // MCP requires the name:
+        // https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
         guard document["client_name"]?.string.map({ !$0.isEmpty }) ?? false else {
             throw refusal(id, "it has no client_name")
         }
@@ -67,10 +68,11 @@ package struct ClientDocument: Row, Equatable {
 // MARK: - Fetching
 
 extension AuthorizationServer {
-    /// Has the document of the client at hand that sends a request, if its ID is a document's address.
+    /// Fetches the document of the client that sends a request, if its ID is a document's address and the document
+    /// isn't stored.
     ///
-    /// - Parameter refreshes: whether one that isn't fresh is fetched again, as it is where a sign-in begins.
-    /// - Throws: `invalid_client`, when it can't be had or can't be used.
+    /// - Parameter refreshes: whether a stale document is fetched again, as at the beginning of a sign-in.
+    /// - Throws: `invalid_client` if the document can't be fetched or used.
     package func fetchClient(of exchange: Exchange, refreshes: Bool) async throws {
         guard policy.clientMetadataDocuments, let id = exchange.request.namedClient, ClientDocument.isAddress(id),
             client(id) == nil, policy.clientDocuments[id] == nil
@@ -94,7 +96,7 @@ extension AuthorizationServer {
         try exchange.world.update { tables in tables.put(row) }
     }
 
-    /// Documents come from hosts that the seed names, and from this machine: a client chooses the address.
+    /// Refuses other hosts than this machine and those in the seed, because the client chooses the address.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         guard let address = WebAddress(id) else { return }
         if address.isLoopback {

@@ -4,29 +4,29 @@ import JSON
 import Synchronization
 import Time
 
-/// A document that a client's server has answered. Nothing in it is checked.
+/// The document from a client's server, not checked yet.
 struct FetchedDocument: Sendable {
     let json: JSONValue
-    /// The world's time when it came.
+    /// The world's time when it arrived.
     let time: Instant
-    /// The time for which the server's `Cache-Control` lets it be used.
+    /// The time for which the server's `Cache-Control` allows its use.
     let age: TimeSpan
 }
 
-/// The reason why a document couldn't be fetched, in a clause.
+/// The reason why a document couldn't be fetched, as a clause.
 struct FetchFailure: Error {
     let reason: String
 }
 
-/// The fetches of clients' documents by this daemon: one at a time of an address, and none within ten seconds of the one before,
-/// whether it failed or not.
+/// This daemon's fetches of clients' documents. An address has one fetch at a time, and at most one in ten seconds,
+/// even if it failed.
 package final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
-        /// The world's time and the machine's when it began. The world's may stand still, or be set far ahead.
+        /// The world's time and the machine's when the fetch began. The world's may stand still, or be set far ahead.
         let began: (world: Instant, machine: Int64)
-        /// `nil` until there is an answer, for which these wait.
+        /// The outcome; `nil` while the tasks in `waiting` wait for it.
         var outcome: Outcome?
         var waiting: [CheckedContinuation<Outcome, Never>] = []
 
@@ -38,21 +38,21 @@ package final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// The time for which an outcome is good, whatever its server says.
+    /// The time for which an outcome is used, whatever its server says.
     private static let rest = TimeSpan.seconds(10)
-    /// The number of outcomes that are remembered.
+    /// The most outcomes that are kept.
     private static let limit = 256
-    /// The seconds that a fetch may take.
+    /// The most seconds of a fetch.
     private static let patience = 5
 
     private let fetches = Mutex<[String: Fetch]>([:])
 
     package init() {}
 
-    /// Forgets all outcomes.
+    /// Removes all outcomes.
     package func removeAll() { fetches.withLock { $0 = $0.filter { $0.value.outcome == nil } } }
 
-    /// The document at an address. Whoever asks while it is fetched waits for the same answer.
+    /// Returns the document at an address. A caller during a fetch waits for its answer.
     func document(at id: String, for exchange: Exchange) async -> Outcome {
         let now = (world: exchange.world.now, machine: MachineClock.microseconds)
         let isMine = fetches.withLock { fetches in
@@ -91,7 +91,7 @@ package final class ClientDocumentFetches: WorldCache {
         case .late: return failed("there was no answer within \(patience) s")
         case .failed(let reason): return failed("it can't be fetched: \(reason)")
         case .answered(let answer):
-            // Section 4 of the draft: redirects aren't followed.
+            // Redirects aren't followed: section 4 of the draft.
             guard answer.status == 200 else {
                 return failed("the answer has the status \(answer.status), and has to have 200")
             }
@@ -106,8 +106,8 @@ package final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// The time for which a document is good: that of `Cache-Control`, a day at most, or a minute. Section 4.4 of the draft leaves bounds
-    /// to the server.
+    /// Returns how long a document is valid: the time in `Cache-Control`, a day at most, or a minute. Section 4.4 of
+    /// the draft leaves the limits to the server.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

@@ -6,14 +6,15 @@ import Time
 /// A client that has registered itself: <https://datatracker.ietf.org/doc/html/rfc7591>.
 package struct DynamicClient: Row {
     package static let table = Table<DynamicClient>("oauth.client", limit: limit)
-    /// How many a world keeps. One more is refused.
+    /// The most clients of a world. A further one is refused.
     package static let limit = 5_000
 
-    /// The server at which it has registered.
+    /// The key of the server at which it has registered.
     package let realm: String
     package let clientID: String
     let secret: String?
-    /// The token by which it reads and changes its registration: <https://datatracker.ietf.org/doc/html/rfc7592#section-3>.
+    /// The token with which the client reads and changes its registration:
+    /// <https://datatracker.ietf.org/doc/html/rfc7592#section-3>.
     let registrationToken: String
     package let issued: Instant
     var metadata: JSONValue
@@ -25,15 +26,17 @@ package struct DynamicClient: Row {
     package var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
-/// Clients that describe themselves, read. A description that hasn't changed isn't read again, and neither are its keys.
+/// A cache of clients that have been read from their metadata. While the metadata is unchanged, neither it nor its keys
+/// are read again.
 final class DescribedClients: WorldCache {
-    /// Clients that are kept. More of them than most tests have.
+    /// The most clients in the cache. Most tests have fewer.
     private static let limit = 256
     private let clients = Mutex<[String: (metadata: JSONValue, client: ClientMetadata)]>([:])
 
     var count: Int { clients.withLock { $0.count } }
 
-    /// `key` is the client's and its server's. `metadata` is what is kept of it, or the document that the seed has; `read` reads it.
+    /// Returns a client, and reads it if its metadata is new. `key` names the client and its server. `metadata` is the
+    /// stored one or the seed's document.
     func client(
         _ key: String, _ metadata: JSONValue, read: () -> ClientMetadata?
     ) -> ClientMetadata? {
@@ -48,7 +51,7 @@ final class DescribedClients: WorldCache {
 }
 
 extension AuthorizationServer {
-    /// The client of that ID: the seed's, one that has registered itself, or one that publishes a document.
+    /// Returns the client with this ID: the seed's, one that has registered itself, or one that publishes a document.
     package func client(_ id: String, in world: World) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
         let key = DynamicClient.key(id, at: realm)
@@ -69,7 +72,7 @@ extension AuthorizationServer {
         }
     }
 
-    /// The reason why there is no client of an ID, in a clause.
+    /// Returns why there is no client with this ID, as a clause.
     package func noClient(_ id: String) -> String {
         if ClientDocument.isAddress(id) {
             return policy.clientMetadataDocuments

@@ -6,14 +6,14 @@ import JSON
 // https://datatracker.ietf.org/doc/html/rfc7591#section-3 and https://datatracker.ietf.org/doc/html/rfc7592#section-2
 
 extension AuthorizationServer {
-    /// A client registers itself.
+    /// Registers a client.
     package func register(_ exchange: Exchange) throws -> Response {
         do {
             if policy.registration == .token { try checkInitialToken(exchange) }
             let description = try ClientDescription(
                 reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
             let row = try exchange.world.update { tables -> DynamicClient? in
-                // The limit is checked where it is kept.
+                // The limit is checked in the transaction that adds the client.
                 guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
                 let row = DynamicClient(
                     realm: realm, clientID: Base64URL.encode(tables.random.bytes(18)),
@@ -34,14 +34,14 @@ extension AuthorizationServer {
         } catch let error as OAuthRefusal { return error.response }
     }
 
-    /// A client reads its registration.
+    /// Returns a client's registration.
     package func readRegistration(_ exchange: Exchange) -> Response {
         do throws(OAuthRefusal) { return answer(try registration(of: exchange), exchange) } catch {
             return error.bearerResponse
         }
     }
 
-    /// A client replaces its registration. Everything that it leaves out is as if it had never said it.
+    /// Replaces a client's registration. Members that it leaves out get their defaults.
     package func changeRegistration(_ exchange: Exchange) throws -> Response {
         let known: DynamicClient
         do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
@@ -65,7 +65,7 @@ extension AuthorizationServer {
         } catch let error as OAuthRefusal { return error.response }
     }
 
-    /// A client ends its registration.
+    /// Deletes a client's registration.
     package func endRegistration(_ exchange: Exchange) throws -> Response {
         do {
             let known = try registration(of: exchange)
@@ -76,7 +76,7 @@ extension AuthorizationServer {
         } catch let error as OAuthRefusal { return error.bearerResponse }
     }
 
-    // MARK: - What is sent
+    // MARK: - Requests
 
     private func registrationBody(_ exchange: Exchange) throws(OAuthRefusal) -> JSONValue {
         let body = exchange.request.body
@@ -112,7 +112,7 @@ extension AuthorizationServer {
         }
     }
 
-    /// <https://datatracker.ietf.org/doc/html/rfc7592#section-2.2>
+    /// Checks a changed registration: <https://datatracker.ietf.org/doc/html/rfc7592#section-2.2>
     private func check(_ body: JSONValue, against known: DynamicClient) throws(OAuthRefusal) {
         func refuse(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_client_metadata", Diagnosis(reason)) }
         guard body["client_id"]?.string == known.clientID else { throw refuse("client_id must be the client's own") }
@@ -131,7 +131,7 @@ extension AuthorizationServer {
         OAuthRefusal("invalid_token", Diagnosis("the client isn't registered any more"))
     }
 
-    /// The registration that the address names, if the token is its own.
+    /// Returns the registration that the address names, if the token belongs to it.
     private func registration(of exchange: Exchange) throws(OAuthRefusal) -> DynamicClient {
         let id = exchange.parameters["client"] ?? ""
         guard let token = exchange.request.accessToken() else {
@@ -140,7 +140,7 @@ extension AuthorizationServer {
             )
         }
         let row = exchange.world.read { $0.find(DynamicClient.self, DynamicClient.key(id, at: realm)) }
-        // RFC 7592 section 2: a client that isn't there is refused like a token that isn't.
+        // An unknown client is refused like an invalid token: RFC 7592 section 2.
         guard let row else { throw goneRegistration }
         guard constantTimeEquals(Array(token.utf8), Array(row.registrationToken.utf8)) else {
             throw OAuthRefusal(
@@ -149,7 +149,7 @@ extension AuthorizationServer {
         return row
     }
 
-    // MARK: - What is answered
+    // MARK: - Answers
 
     private func answer(_ row: DynamicClient, _ exchange: Exchange, status: Int = 200) -> Response {
         var body = JSONObject([

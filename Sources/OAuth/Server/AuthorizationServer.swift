@@ -3,36 +3,37 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// An authorization server of a seed, for those endpoints that are the same at all such servers: they are extensions of it.
+/// An authorization server in a seed. The endpoints that are the same at all such servers are extensions of this
+/// protocol.
 package protocol AuthorizationServer: Sendable {
     /// The provider's name in orders.
     var provider: String { get }
-    /// Unlike all others' of the provider.
+    /// The server's ID, unique within the provider.
     var id: String { get }
-    /// What pages call it.
+    /// The server's name on pages.
     var name: String { get }
-    /// How its pages look.
+    /// The theme of its pages.
     var look: Look { get }
-    /// Where it is played.
+    /// The host on which it is served.
     var host: String { get }
-    /// Its own path there, without a slash at the end.
+    /// The server's path on that host, without a slash at the end.
     var path: String { get }
-    /// The other paths there at which it is served, too.
+    /// Further paths on that host where it is also served.
     var furtherPaths: [String] { get }
-    /// Whose keys sign its tokens.
+    /// The owner of the keys that sign its tokens.
     var owner: KeyOwner { get }
-    /// What it signs with.
+    /// The algorithms with which it signs.
     var algorithms: [Algorithm] { get }
     var policy: ServerPolicy { get }
     var interaction: Interaction? { get }
-    /// In the order in which they are written.
+    /// The clients, in the seed's order.
     var clients: [ClientMetadata] { get }
 
     func client(_ id: String) -> ClientMetadata?
-    /// `iss`, in answers to the request.
+    /// Returns the `iss` for answers to a request.
     func identifier(_ exchange: Exchange) -> String
-    /// The answer to an authorization request that a person has approved: it begins a session, unless one goes on. `nil` where the
-    /// request was pushed and has been approved before.
+    /// Returns the answer to an authorization request that a person has approved. It continues the session or begins
+    /// one. Returns `nil` if the request was pushed and has been approved before.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ session: BrowserSession?, scopes: [String],
         in exchange: Exchange
@@ -40,15 +41,15 @@ package protocol AuthorizationServer: Sendable {
 }
 
 extension AuthorizationServer {
-    /// The server among those of all providers, for rows that they share.
+    /// The prefix of keys in tables that all servers share.
     package var realm: String { "\(provider).\(id)" }
 
-    /// The URL of an endpoint, in the form of the request; `place` is one of the server's paths.
+    /// Returns the URL of an endpoint, in the form of the request; `place` is one of the server's paths.
     package func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
 
-    /// Pages whose forms go to an endpoint.
+    /// Returns pages whose forms go to an endpoint.
     package func pages(at endpoint: String) -> PersonPages {
         PersonPages(look, host: host, path: EndpointPaths.resolve(endpoint, below: path))
     }
@@ -58,15 +59,15 @@ extension AuthorizationServer {
         Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).serialized())
     }
 
-    /// The name by which rows tell clients of several servers apart.
+    /// Returns the client's key in tables that all servers share.
     package func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
 
     package func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
     }
 
-    /// The client that sends a form, once it has proved that it does. Assertions may be meant for the issuer, for the token
-    /// endpoint, or for the endpoint to which they are sent.
+    /// Authenticates the client that sends a form. The audience of an assertion may be the issuer, the token endpoint,
+    /// or the endpoint to which it is sent.
     package func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID, in: exchange.world) else {
@@ -90,8 +91,8 @@ extension AuthorizationServer {
         return client
     }
 
-    /// The claims of a token that the server has signed with a key that it still publishes, or with the secret of the token's client;
-    /// `nil` for any other.
+    /// Returns the claims of a token that this server has signed with a published key or with the secret of the token's
+    /// client; `nil` for any other token.
     package func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
         guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
         let isOwn =
@@ -108,7 +109,8 @@ extension AuthorizationServer {
         return token.verify(with: key, algorithm: .hs256) == .valid
     }
 
-    /// The claims of an ID token of the server's, expired or not. Others may sign with the same keys, so its `iss` is compared.
+    /// Returns the claims of an ID token of this server, even if it has expired. Other servers may sign with the same
+    /// keys, so `iss` is compared.
     package func claims(ofIDToken text: String, in exchange: Exchange) -> JSONObject? {
         guard let claims = signedClaims(of: text, type: "JWT", in: exchange), claims["exp"] != nil,
             claims["iss"]?.string == identifier(exchange)
@@ -116,7 +118,7 @@ extension AuthorizationServer {
         return claims
     }
 
-    /// Refuses a client what is for others.
+    /// Refuses a grant type that the client may not use.
     package func check(_ client: ClientMetadata, mayUse grantType: String) throws(OAuthRefusal) {
         guard !client.mayUse(grantType) else { return }
         throw OAuthRefusal(
@@ -126,7 +128,8 @@ extension AuthorizationServer {
                 "allow it in the seed: grantTypes of the client"))
     }
 
-    /// The beginning of an authorization response: `state`, and `iss` (<https://datatracker.ietf.org/doc/html/rfc9207>).
+    /// Returns the beginning of an authorization response: `state`, and `iss`
+    /// (<https://datatracker.ietf.org/doc/html/rfc9207>).
     package func answer(_ exchange: Exchange, to redirectURI: String, of request: Form) -> AuthorizationResponse {
         var response = AuthorizationResponse(
             redirectURI: exchange.reachable(redirectURI), mode: AuthorizationParameters.mode(of: request))
@@ -135,9 +138,9 @@ extension AuthorizationServer {
         return response
     }
 
-    /// What <https://datatracker.ietf.org/doc/html/rfc8414> says of the server, and
-    /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata> of its requests.
-    /// `place` is the path at which they are asked for.
+    /// Returns the metadata of the server (<https://datatracker.ietf.org/doc/html/rfc8414>) and of its requests
+    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the path of the
+    /// request.
     package func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = ClientAuthenticationMethod.allCases.map { JSONValue.string($0.rawValue) }

@@ -5,7 +5,7 @@ import JSON
 // https://datatracker.ietf.org/doc/html/rfc8628
 
 extension AuthorizationServer {
-    /// A device asks for a code.
+    /// Issues a device code and a user code.
     package func authorizeDevice(_ exchange: Exchange) throws -> Response {
         do {
             let form = try exchange.request.parameters()
@@ -41,7 +41,7 @@ extension AuthorizationServer {
 
     package func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages(exchange).decide(exchange) }
 
-    /// A device's poll for the decision.
+    /// Handles a device's poll for the decision.
     package func poll(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, in tables: inout Transaction
     ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {

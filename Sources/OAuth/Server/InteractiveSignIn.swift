@@ -1,12 +1,12 @@
 import EmulatorCore
 import HTTPServer
 
-/// What becomes of an authorization request at a server with sessions and consent.
+/// The next step of an authorization request at a server with sessions and consent.
 private enum SignInStep {
-    /// The person signs in, going on with a session or without one. Of the scopes, `scopes` are granted, if an outcome says so.
+    /// The person signs in, with or without an existing session. Only `scopes` are granted if an outcome lists them.
     case approved(Account, BrowserSession?, scopes: [String]?)
     case refused(OAuthRefusal)
-    /// A page asks.
+    /// Show a page.
     case page(Response)
 }
 
@@ -21,7 +21,7 @@ extension AuthorizationServer {
         } catch let error as RequestedAuthorization.Failure { return response(to: error) }
     }
 
-    /// POST is a page's form, or an authorization request.
+    /// Handles a POST: a page's form, or an authorization request.
     package func authorizeByPost(_ exchange: Exchange) throws -> Response {
         let body = exchange.request.bodyForm
         guard let (form, answer) = try signInPages.answer(body, in: exchange) else {
@@ -51,7 +51,7 @@ extension AuthorizationServer {
         }
     }
 
-    /// An authorization request that has just come: what was ordered for it, who is signed in with the browser, or a page.
+    /// Returns the first step of a new authorization request: an ordered outcome, the browser's session, or a page.
     private func begin(_ request: RequestedAuthorization, in exchange: Exchange) throws -> SignInStep {
         let session = exchange.session(at: realm).flatMap { session in
             request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
@@ -86,7 +86,7 @@ extension AuthorizationServer {
         return refused("consent_required", "prompt=none, and the person hasn't consented to these scopes")
     }
 
-    /// What a person has answered on a page that carries `request`.
+    /// Returns the step after a person's answer on a page that carries `request`.
     private func go(on request: RequestedAuthorization, _ answer: PersonPages.Answer, in exchange: Exchange)
         -> SignInStep
     {
@@ -142,7 +142,7 @@ extension AuthorizationServer {
         .refused(OAuthRefusal(name, Diagnosis(reason)))
     }
 
-    /// The answer to a request that is refused.
+    /// Returns the answer to a refused request.
     package func response(to failure: RequestedAuthorization.Failure) -> Response {
         switch failure {
         case .page(let refusal):

@@ -4,14 +4,15 @@ import JSON
 
 /// A request to sign a browser out: <https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout>.
 package struct LogoutRequest: Sendable {
-    /// The session that ends, if one is there.
+    /// The session to end; `nil` if there is none.
     package let session: BrowserSession?
-    /// Where the browser goes on.
+    /// The browser's next address.
     package let target: AuthorizationResponse?
-    /// Without an ID token of the browser's session, any page could have sent the browser here.
+    /// Whether the person must be asked. Without an ID token of the browser's session, any page could have sent this
+    /// request.
     package let needsQuestion: Bool
 
-    /// `claims` reads an ID token that the server has signed, expired or not.
+    /// Checks a request. `claims` reads an ID token that the server has signed, even if it has expired.
     package init(
         _ form: Form, at server: some AuthorizationServer, in exchange: Exchange, claims: (String) -> JSONObject?
     ) throws(OAuthRefusal) {
@@ -29,7 +30,7 @@ package struct LogoutRequest: Sendable {
             exchange.world.read { $0.session(withID: id, at: server.realm) }
         }
         session = browser ?? hinted
-        // "If the supplied ID Token does not belong to the current OP session", too.
+        // "If the supplied ID Token does not belong to the current OP session", the person is asked too.
         needsQuestion = browser != nil && browser?.id != hinted?.id
     }
 

@@ -5,7 +5,7 @@ import JSON
 // https://datatracker.ietf.org/doc/html/rfc9126#section-2
 
 extension AuthorizationServer {
-    /// Checks an authorization request as the authorization endpoint would, and keeps it.
+    /// Checks an authorization request like the authorization endpoint, and stores it.
     package func push(_ exchange: Exchange) throws -> Response {
         do {
             let form = try exchange.request.parameters()
@@ -40,7 +40,7 @@ extension AuthorizationServer {
         } catch let error as OAuthRefusal { return error.response }
     }
 
-    /// A request that is pushed with a proof names the proof's key: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
+    /// Binds a pushed request to the key of its proof: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
     private func bind(_ fields: inout Form, to proof: DPoPProof) throws(OAuthRefusal) {
         guard let named = fields["dpop_jkt"] else {
             return fields.fields.append(Form.Field(name: "dpop_jkt", value: proof.thumbprint))

@@ -1,11 +1,11 @@
 import EmulatorCore
 import HTTPServer
 
-/// An authorization request, checked.
+/// A checked authorization request.
 package struct RequestedAuthorization: Sendable {
-    /// How a refusal travels.
+    /// The way in which a refusal is sent.
     package enum Failure: Error {
-        /// On a page, because nothing says where the client is.
+        /// On a page, because the client's redirect URI isn't known.
         case page(OAuthRefusal)
         case answer(OAuthRefusal, AuthorizationResponse)
     }
@@ -13,14 +13,14 @@ package struct RequestedAuthorization: Sendable {
     package let client: ClientMetadata
     package let redirectURI: String
     package let parameters: AuthorizationParameters
-    /// As the client meant it: from its query, a request object, or what it pushed before.
+    /// The client's parameters: from its query, a request object, or a pushed request.
     package let fields: Form
-    /// As it came, for the sign-in page to carry along.
+    /// The form as it came, for the sign-in page to carry along.
     package let form: Form
-    /// What the client pushed before.
+    /// The pushed request, if there is one.
     package let pushed: PushedRequest?
 
-    /// `isAnswer` is for a request that a page's form carries.
+    /// Checks a request. `isAnswer` means that a page's form carries it.
     package init(
         _ sent: Form, at server: some AuthorizationServer, in exchange: Exchange, isAnswer: Bool = false
     ) throws(Failure) {
@@ -52,8 +52,8 @@ package struct RequestedAuthorization: Sendable {
             Diagnosis(received: "client_id \(Diagnosis.quote(id))", server.noClient(id)))
     }
 
-    /// Refuses the URI of a request object elsewhere, which nobody fetches here. The client learns of it, where its redirect URI
-    /// is registered: <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
+    /// Refuses the URI of a remote request object, which isn't fetched here. If its redirect URI is registered, the
+    /// client gets this error: <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
     private static func checkReference(
         _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer, _ exchange: Exchange
     ) throws(Failure) {
@@ -83,7 +83,7 @@ package struct RequestedAuthorization: Sendable {
             Diagnosis("this issuer takes pushed requests only (requirePushedRequests): send a request_uri"))
     }
 
-    /// The registered URI that the request names.
+    /// Returns the request's redirect URI, which must be registered.
     package static func redirectURI(
         _ form: Form, _ client: ClientMetadata, _ server: some AuthorizationServer
     ) throws(OAuthRefusal) -> String {

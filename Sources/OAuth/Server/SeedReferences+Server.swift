@@ -2,14 +2,14 @@ import EmulatorCore
 import JSON
 
 extension SeedReferences {
-    /// Checks the addresses of authorization servers that a seed names. Their hosts are played here, apart from this machine, and
-    /// no two of them may be at one address. `defaultURL` is that of a server whose `urlMember` the seed leaves out, and `short` the
-    /// beginning of short addresses.
+    /// Checks the addresses of a seed's authorization servers. Their hosts are played, except this machine, and no two
+    /// servers may have the same address. `defaultURL` returns the address of a server without `urlMember`, and `short`
+    /// is the beginning of short addresses.
     package mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {
         var places: [String: String] = [:]
-        // Servers of this machine share one host.
+        // Servers on this machine share one host.
         let own = WebAddress(defaultURL(""))?.host ?? ""
         for server in servers {
             let id = server["id"]?.string ?? ""
@@ -41,7 +41,7 @@ extension SeedReferences {
         return address
     }
 
-    /// A path at the daemon's own name: it mustn't hide what the daemon has there.
+    /// Checks a path on the daemon's own host, which must not hide the daemon's pages.
     private mutating func checkOwnPath(_ json: LocatedJSON, _ path: String, of id: String, _ short: String) {
         let first = path.split(separator: "/").first.map(String.init) ?? ""
         let isShort = "/\(first)" == short

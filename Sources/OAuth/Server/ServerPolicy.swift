@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-/// What an authorization server of a seed allows, demands and gives. The defaults are OAuth 2.1's and those of
+/// The rules of an authorization server in a seed. The defaults are those of OAuth 2.1 and
 /// <https://datatracker.ietf.org/doc/html/rfc9700>.
 package struct ServerPolicy: SchemaObject {
     package enum RefreshTokens: String, CaseIterable, Sendable {
@@ -11,10 +11,10 @@ package struct ServerPolicy: SchemaObject {
         case never
     }
 
-    /// Who may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
+    /// The callers that may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
     package enum Registration: String, CaseIterable, Sendable {
         case open
-        /// Whoever sends the initial access token.
+        /// Callers with the initial access token.
         case token
         case off
     }
@@ -23,7 +23,7 @@ package struct ServerPolicy: SchemaObject {
     package let pkce: PKCEPolicy
     package let pkceMethods: [String]
     package let redirectURIComparison: RegisteredRedirectURI.Comparison
-    /// Whether answers carry `iss`.
+    /// Whether answers have `iss`.
     package let isNamedInAnswers: Bool
     package let codeReuseRevokes: Bool
     package let refreshTokens: RefreshTokens
@@ -36,14 +36,14 @@ package struct ServerPolicy: SchemaObject {
     /// Whether a client that registers without `application_type` is a web client.
     package let defaultsToWeb: Bool
     package let clientMetadataDocuments: Bool
-    /// Host names in lower case, with a port where it isn't 443.
+    /// The host names in lower case, with the port unless it is 443.
     package let clientMetadataHosts: Set<String>
     package let clientDocuments: [String: JSONValue]
     package let dpop: DPoPPolicy
     package let asksForProofNonce: Bool
-    /// The issuers at which clients have access for people who have signed in here.
+    /// The issuers at which clients get access for people who have signed in here.
     package let crossAppAccess: [CrossAppAccess]
-    /// The ids of the issuers whose assertions of people are taken.
+    /// The `id`s of the issuers whose assertions are accepted.
     package let trustedIssuers: [String]
     package let lifetimes: Lifetimes
     package let paths: EndpointPaths
@@ -154,7 +154,7 @@ package struct ServerPolicy: SchemaObject {
     }
 }
 
-/// Where the endpoints of an authorization server are, below its issuer, or with `../` beside it.
+/// The paths of an authorization server's endpoints, below its issuer or, with `../`, beside it.
 package struct EndpointPaths: SchemaObject {
     package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
     package let pushedRequest, deviceAuthorization, device, registration: String
@@ -166,14 +166,15 @@ package struct EndpointPaths: SchemaObject {
         ]
     }
 
-    /// The path of an endpoint of a server whose own path is `path`: `../oauth2/token` of `/tenant/v2.0` is `/tenant/oauth2/token`.
+    /// Returns the path of an endpoint of the server with this path: `../oauth2/token` of `/tenant/v2.0` is
+    /// `/tenant/oauth2/token`.
     package static func resolve(_ endpoint: String, below path: String) -> String {
         let (levels, rest) = split(endpoint)
         guard levels > 0 else { return path + endpoint }
         return path.split(separator: "/").dropLast(levels).map { "/\($0)" }.joined() + rest
     }
 
-    /// How many segments of the issuer's path are left out, and what follows.
+    /// Returns the number of leading `../`, and the rest.
     private static func split(_ endpoint: String) -> (levels: Int, rest: String) {
         var (levels, rest) = (0, Substring(endpoint))
         while rest.hasPrefix("../") {

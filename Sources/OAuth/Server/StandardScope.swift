@@ -1,4 +1,4 @@
-/// OpenID Connect's scopes in words, for people who are asked for consent.
+/// Descriptions of OpenID Connect's scopes, for consent pages.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>
 enum StandardScope {
     private static let words = [
@@ -7,7 +7,7 @@ enum StandardScope {
         "offline_access": "access also while the person is away",
     ]
 
-    /// Other scopes stand as they are.
+    /// Returns descriptions of scopes. An unknown scope is described by its name.
     static func descriptions(of scopes: [String]) -> [String] {
         scopes.map { scope in words[scope].map { "\($0) (\(scope))" } ?? scope }
     }

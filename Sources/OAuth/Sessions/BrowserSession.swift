@@ -3,8 +3,8 @@ import HTTPServer
 import JOSE
 import Time
 
-/// Who is signed in with a browser at an issuer, from one authorization to the next:
-/// <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>, "Session".
+/// A person's session with a browser at an issuer: <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>,
+/// "Session".
 package struct BrowserSession: Row {
     package static let table = Table<BrowserSession>(
         "oauth.session", limit: 100_000, indexes: [byID, byAccount]
@@ -12,29 +12,30 @@ package struct BrowserSession: Row {
     static let byID = Index<BrowserSession, String>("id") { $0.id }
     static let byAccount = Index<BrowserSession, String>("account") { $0.account }
 
-    /// The cookie's value.
+    /// The value of the cookie.
     package let key: String
-    /// `sid`, which clients learn.
+    /// The `sid`, which clients get.
     package let id: String
     package let issuer: String
     package let account: String
     package let authenticatedAt: Instant
     package let expires: Instant
-    /// The clients that have got an ID token in it, in the order in which they came.
+    /// The clients that have got an ID token in this session, in order.
     package var clients: [Visit]
-    /// Of more clients, those that came first aren't told of its end: where any client is taken, there is no end of them.
+    /// The most clients of a session that are notified of its end. If there are more, the earliest aren't: a server
+    /// that accepts any client would have no limit.
     static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {
-        /// The client's.
+        /// The client's ID.
         package let id: String
-        /// What `iss` said in the client's last ID token: it may follow the request, and a logout token must say the same.
+        /// The `iss` of the client's last ID token. It may follow the request, and a logout token must have the same.
         package var issuer: String
     }
 }
 
 extension Exchange {
-    /// The session of the request's browser at `issuer`, if it has one.
+    /// Returns the browser's session at `issuer`, if there is one.
     package func session(at issuer: String) -> BrowserSession? {
         guard let key = Cookies(request.header("Cookie") ?? "")[BrowserSession.cookie(issuer)] else { return nil }
         return world.read { tables in
@@ -49,12 +50,12 @@ extension Exchange {
 extension BrowserSession {
     static func cookie(_ issuer: String) -> String { "understudy_session_\(issuer)" }
 
-    /// `Set-Cookie`, that the browser keep the session or forget it.
+    /// Returns the `Set-Cookie` header that stores a session or removes it.
     package static func cookie(
         _ session: BrowserSession?, at issuer: String, for exchange: Exchange
     ) -> (name: String, value: String) {
         let value = session?.key ?? "; Max-Age=0"
-        // A client may renew its tokens from a frame on its own site, which needs SameSite=None, and that needs TLS.
+        // A client may renew its tokens in a frame on its own site. That needs SameSite=None, which needs TLS.
         let isSecure = exchange.request.isSecure || exchange.address.form == .real
         let site = isSecure ? "Secure; SameSite=None" : "SameSite=Lax"
         return (
@@ -73,7 +74,7 @@ extension TableReading where Self: ~Copyable {
         rows(BrowserSession.byAccount, account).filter { $0.issuer == issuer && $0.expires > now }
     }
 
-    /// At most `limit` sessions of a person at any server, the newest first.
+    /// Returns a person's sessions at all servers, at most `limit`, the newest first.
     package func sessions(of account: String, limit: Int) -> [BrowserSession] {
         newest(BrowserSession.byAccount, account, limit: limit).filter { $0.expires > now }
     }
@@ -90,7 +91,7 @@ extension Transaction {
         return session
     }
 
-    /// Notes that a client gets an ID token in the session with a `sid`, if it is still there. `iss` is what the token says.
+    /// Records that a client gets an ID token in the session with this `sid`, if it still exists. `iss` is the token's.
     package mutating func note(_ client: String, told iss: String, inSession id: String?, at issuer: String) {
         guard let id, var known = session(withID: id, at: issuer) else { return }
         if let place = known.clients.firstIndex(where: { $0.id == client }) {
@@ -103,10 +104,10 @@ extension Transaction {
         put(known)
     }
 
-    /// Ends a session; as it was when it ended, or `nil` when it had ended before.
+    /// Ends a session and returns it, or `nil` if it had ended before.
     package mutating func end(_ session: BrowserSession) -> BrowserSession? { pop(BrowserSession.self, session.key) }
 
-    /// Ends all sessions of a person, forgets what the person has consented to, and refuses the devices that the person has connected.
+    /// Ends all sessions of a person, removes the consents, and refuses the devices that the person has connected.
     package mutating func endSignIns(of account: String) {
         for device in rows(DeviceAuthorization.byAccount, account) {
             change(DeviceAuthorization.self, device.key) { $0.decision = .denied }

@@ -3,7 +3,8 @@ import JOSE
 import JSON
 import Time
 
-/// What tells a client that a session has ended: <https://openid.net/specs/openid-connect-backchannel-1_0.html#LogoutToken>.
+/// The token that notifies a client of a session's end:
+/// <https://openid.net/specs/openid-connect-backchannel-1_0.html#LogoutToken>.
 package enum LogoutToken {
     private static let event = "http://schemas.openid.net/event/backchannel-logout"
 

@@ -4,7 +4,7 @@ import JSON
 /// The access that an issuer gives its clients at another issuer, for people who have signed in here:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
 package struct CrossAppAccess: SchemaObject {
-    /// The other issuer's id.
+    /// The `id` of the other issuer.
     package let issuer: String
     private let clients: [String: String]
     package let scopes: [String]?
@@ -23,16 +23,16 @@ package struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// The ID that a client has at the other issuer.
+    /// Returns the ID of a client at the other issuer.
     package func client(_ id: String) -> String { clients[id] ?? id }
 }
 
-/// An assertion of a person for another issuer, which gives an access token for it (ID-JAG).
+/// A person's assertion for another issuer, which a client exchanges there for an access token (ID-JAG).
 package enum IdentityAssertion {
     /// The grant type of <https://datatracker.ietf.org/doc/html/rfc7523#section-2.1>.
     package static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    /// The profile of that grant type, in metadata.
+    /// The name of this use of the grant type in metadata.
     package static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
-    /// The header's `typ`.
+    /// The `typ` of its header.
     package static let type = "oauth-id-jag+jwt"
 }

@@ -4,22 +4,22 @@ import JOSE
 import JSON
 import Time
 
-/// A client's proof that it has a key, to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
+/// A client's proof that it has the key to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
 package struct DPoPProof: Sendable {
-    /// The name that tokens have for the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
+    /// The key's thumbprint, by which tokens name the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
     package let thumbprint: String
     private let claims: JSONObject
 
-    /// The time by which the client's clock may be ahead of ours, and the age that a proof may have. Section 11.1 leaves both to the
-    /// server.
+    /// The most that the client's clock may be ahead of ours, and the greatest age of a proof. Section 11.1 leaves both
+    /// to the server.
     private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
 
-    /// Reads the proof of a request and checks it, in the order of section 4.3. `nil` where there is none.
+    /// Reads a request's proof and checks it, in the order of section 4.3. Returns `nil` if there is none.
     ///
     /// - Parameters:
-    ///   - url: The address to which the request was sent.
-    ///   - nonces: The values of which the proof must carry one, if the server asks for that; clients are told the first.
-    ///   - token: The access token that comes with it.
+    ///   - url: The address of the request.
+    ///   - nonces: The accepted nonces, if the server demands one. Clients are told the first.
+    ///   - token: The access token of the request.
     package init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
     ) throws {
@@ -69,7 +69,7 @@ package struct DPoPProof: Sendable {
         try use(in: exchange)
     }
 
-    /// The thumbprint of the key that has signed a proof, which the proof itself holds.
+    /// Verifies a proof's signature by the key in the proof, and returns the key's thumbprint.
     private static func verify(_ proof: JWS) throws(OAuthRefusal) -> String {
         guard let algorithm = proof.algorithm.flatMap({ Algorithm(rawValue: $0) }),
             Algorithm.published.contains(algorithm)
@@ -88,7 +88,7 @@ package struct DPoPProof: Sendable {
         return Key.thumbprint(of: jwk)
     }
 
-    /// A proof works once.
+    /// Records the proof's ID. A second use is refused.
     private func use(in exchange: Exchange) throws {
         guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {
             throw DPoPProof.refusal("jti is empty or longer than 256 bytes")
@@ -113,7 +113,7 @@ package struct DPoPProof: Sendable {
     }
 }
 
-/// The identifier of a proof that was used, for as long as it could be again.
+/// The ID of a used proof, kept until the proof expires.
 struct UsedProof: Row {
     static let table = Table<UsedProof>("oauth.proof", limit: 100_000) { $0.expires }
 
@@ -121,9 +121,9 @@ struct UsedProof: Row {
     let expires: Instant
 }
 
-/// Whether tokens may be bound to a client's key.
+/// The rule for binding tokens to a client's key.
 package enum DPoPPolicy: String, CaseIterable, Sendable {
-    /// A proof is ignored.
+    /// Proofs are ignored.
     case off
     case optional
     case required
@@ -135,18 +135,18 @@ struct ProofNonceKey: Row {
 
     /// The server's realm.
     let key: String
-    /// It is written in hexadecimal digits.
+    /// The key, in hexadecimal digits.
     let secret: String
 }
 
 extension AuthorizationServer {
-    /// The nonces that proofs may carry: that of the present five minutes, and that of the five minutes before. There are none where
-    /// the server asks for none.
+    /// Returns the accepted nonces: those of the present five minutes and of the five before. There are none if the
+    /// server demands none.
     package func proofNonces(_ exchange: Exchange) throws -> [String] {
         try policy.asksForProofNonce ? [0, 1].map { try proofNonce(exchange, periodsAgo: $0) } : []
     }
 
-    /// The nonce of a period. Nobody else can compute it.
+    /// Returns the nonce of a period, which nobody else can compute.
     package func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
         let period = exchange.world.now.seconds / 300 - periodsAgo
         let code = Digest.hmacSHA256(key: try proofNonceKey(exchange.world), Array("\(period)".utf8))
@@ -166,7 +166,7 @@ extension AuthorizationServer {
         return Array(row.secret.utf8)
     }
 
-    /// The proof that comes with a request to the token endpoint.
+    /// Returns the proof of a request to the token endpoint.
     package func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }
@@ -175,7 +175,7 @@ extension AuthorizationServer {
             "there is none, and this issuer binds its tokens (\"dpop\": \"required\"): send the header DPoP")
     }
 
-    /// The proof that comes with a request to an endpoint of the server's own.
+    /// Returns the proof of a request to one of the server's own endpoints.
     func serverProof(_ exchange: Exchange) throws -> DPoPProof? {
         let url = exchange.address.url(of: host, exchange.address.path)
         return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))

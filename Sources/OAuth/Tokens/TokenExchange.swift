@@ -24,7 +24,7 @@ package struct TokenExchange: Sendable {
     package let requested: TokenType
     private let scope: String?
     package let audiences, resources: [String]
-    /// `audience` and `resource`.
+    /// The values of `audience` and `resource`.
     package var targets: [String] { audiences + resources }
 
     package init(_ form: Form) throws(OAuthRefusal) {
@@ -47,12 +47,12 @@ package struct TokenExchange: Sendable {
         }
     }
 
-    /// The scopes that are asked for, if they are among `allowed`.
+    /// Returns the requested scopes. They must be among `allowed`.
     package func scopes(among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         try AuthorizationParameters.scopes(scope, among: allowed)
     }
 
-    /// The scopes of the new token: those that are asked for, or all that the subject's token has.
+    /// Returns the scopes of the new token: the requested ones, or all scopes of the subject's token.
     package func scopes(upTo granted: [String]) throws(OAuthRefusal) -> [String] {
         let asked = try scopes(among: .some(granted))
         let scopes = asked.isEmpty ? granted : asked
@@ -62,10 +62,11 @@ package struct TokenExchange: Sendable {
         return scopes
     }
 
-    /// How many actors a token may name, each acting for the one before.
+    /// The most actors of a token, each acting for the one before.
     private static let actorLimit = 10
 
-    /// The claim `act`, with those who acted before within it: <https://datatracker.ietf.org/doc/html/rfc8693#section-4.1>.
+    /// Returns the claim `act`, with the earlier actors nested in it:
+    /// <https://datatracker.ietf.org/doc/html/rfc8693#section-4.1>.
     package static func act(_ subject: String, after earlier: JSONValue?) throws(OAuthRefusal) -> JSONValue {
         var (count, inner) = (1, earlier)
         while let actor = inner, count <= actorLimit { (count, inner) = (count + 1, actor["act"]) }
