@@ -4,14 +4,14 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// The teams and clients of a seed, looked up by what requests name.
+/// The teams and clients of a seed, by the identifiers in requests.
 struct AppleDirectory: Sendable {
     struct Team: Sendable {
         let id: String
         let keys: [String: Key]
         let notificationsURL: String?
         let sources: RegisteredSources
-        /// Where it stands in the seed.
+        /// The team's JSON path in the seed, for diagnoses.
         let place: String
     }
 
@@ -30,9 +30,10 @@ struct AppleDirectory: Sendable {
         /// What the seed has as a service's `primaryApp`.
         let primaryApp: String?
         let returnURLs: [String]
-        /// Those of the return URLs that a request may use; Apple accepts no request with the others, though they are registered.
+        /// The return URLs that a request may use. Apple refuses requests with the others, although they are
+        /// registered.
         let usableReturnURLs: Set<String>
-        /// Those of them that take any port.
+        /// The usable return URLs that match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]
         let allowsInsecureReturnURLs: Bool
         let interaction: Interaction?
@@ -42,7 +43,7 @@ struct AppleDirectory: Sendable {
     let teams: [String: Team]
     let clients: [String: Client]
 
-    /// `keys` are the seed's, by their PEM text.
+    /// Makes a directory. `keys` has the seed's keys by their PEM text.
     init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
@@ -81,18 +82,19 @@ struct AppleDirectory: Sendable {
         self.clients = clients
     }
 
-    /// What was probably meant, or the first App IDs that there are, for a diagnosis of a native sign-in.
+    /// Returns a hint about the App ID that was probably meant, or the first App IDs, for a diagnosis of a native
+    /// sign-in.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
         return hint.isEmpty ? knownApps : hint
     }
 
-    /// Some of the App IDs, for a diagnosis.
+    /// The first App IDs, for a diagnosis.
     var knownApps: String {
         let apps = clients.values.filter { $0.kind == .app }.map(\.id).sorted().prefix(5)
         return Diagnosis.alternatives(Array(apps)).map { "; expected one such as \($0)" } ?? ""
     }
 
-    /// What was probably meant, for a diagnosis.
+    /// Returns a hint about the client that was probably meant, for a diagnosis.
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
 }

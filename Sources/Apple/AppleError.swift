@@ -3,9 +3,9 @@ import JSON
 import EmulatorCore
 import JOSE
 
-/// Apple's error answers: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
-/// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>.
-/// The body is Apple's; the diagnosis travels beside it.
+/// An error answer of Apple: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
+/// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>. The body
+/// is Apple's; the diagnosis is sent beside it.
 struct AppleError: Error, Sendable {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
@@ -15,12 +15,12 @@ struct AppleError: Error, Sendable {
         case unauthorizedClient = "unauthorized_client"
         case unsupportedGrantType = "unsupported_grant_type"
         case unsupportedResponseType = "unsupported_response_type"
-        /// Apple documents no name for its own failures; this is RFC 6749's.
+        /// The server failed. Apple documents no name for this; it is RFC 6749's.
         case serverError = "server_error"
     }
 
     let code: Code
-    /// Often missing, as at Apple.
+    /// The description; often missing, as at Apple.
     let description: String?
     let diagnosis: Diagnosis
 
@@ -30,26 +30,26 @@ struct AppleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// A token couldn't be signed.
+    /// Makes the error of a token that couldn't be signed.
     static func unsigned(_ failure: KeyError) -> AppleError {
         AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
     }
 
-    /// 500 for a failure that isn't the client's: not documented.
+    /// The HTTP status. 500 for a failure that isn't the client's is not documented.
     private var status: Int { code == .serverError ? 500 : 400 }
 
-    /// From `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
+    /// The answer of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(code.rawValue))])
         body["error_description"] = description.map { .string($0) }
         return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis)
     }
 
-    /// What `/auth/token` can be ordered to answer.
+    /// The errors that can be ordered at `/auth/token`.
     static let ofTokens = ordered([
         .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
     ])
-    /// What `/auth/revoke` and `/auth/usermigrationinfo` can be ordered to answer.
+    /// The errors that can be ordered at `/auth/revoke` and `/auth/usermigrationinfo`.
     static let ofRevocation = ordered([.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient])
 
     private static func ordered(_ codes: [Code]) -> OperationTraits.Errors {
@@ -58,8 +58,8 @@ struct AppleError: Error, Sendable {
         }
     }
 
-    /// From `/auth/authorize`: a page for a browser, the JSON of TN3107 for a client that takes no HTML. Never a
-    /// redirect, since the return URL may be what is wrong.
+    /// Returns the answer of `/auth/authorize`: a page for browsers, and TN3107's JSON for clients that don't accept
+    /// HTML. It is never a redirect, because the return URL may be what is wrong.
     func authorizeResponse(to request: Request) -> Response {
         guard request.header("Accept")?.contains("text/html") ?? false else { return jsonResponse }
         return Page.response(

@@ -15,7 +15,7 @@ struct AppleGrant: OAuthGrant {
 
     static let tables = GrantTables<AppleGrant>(
         "apple", rememberingCodes: .minutes(5), indexes: [bySubject, byRelayAddress])
-    /// By the person's `sub` at the team's clients.
+    /// The index by the person's `sub` at the team's clients.
     static let bySubject = Index<AppleGrant, String>("subject") {
         AppleIdentifiers.subject(account: $0.account, team: $0.team)
     }
@@ -27,9 +27,9 @@ struct AppleGrant: OAuthGrant {
     let team: String
     /// The primary App ID of the group.
     let group: String
-    /// The client that first asked.
+    /// The client at which the person first consented.
     let client: String
-    /// When the person consented first.
+    /// The time of the first consent.
     let since: Instant
     var sharesEmail: Bool
     var scopes: Set<AppleScope>
@@ -51,11 +51,11 @@ struct EndedGrant: Row {
     static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
     static let byRelayAddress = Index<EndedGrant, String>("relayAddress") { $0.relayAddress }
 
-    /// The grant's.
+    /// The key of the ended grant.
     let key: String
     let account: String
     let subject: String
-    /// Behind which the person hid; `nil` for one who shared the address.
+    /// The person's relay address; `nil` if the person shared the real one.
     let relayAddress: String?
 
     init(_ grant: AppleGrant) {
@@ -77,14 +77,14 @@ struct MigrationToken: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// What a person has granted to the client's app group.
+    /// Returns a person's grant to the client's app group.
     func grant(_ account: String, to client: AppleDirectory.Client) -> AppleGrant? {
         find(AppleGrant.self, AppleGrant.key(account, team: client.team, group: client.group))
     }
 }
 
 extension Transaction {
-    /// Makes a grant, or adds to the one that exists. `isFirst` says which.
+    /// Makes a grant, or extends the existing one. `isFirst` is `true` if it is new.
     mutating func consent(
         _ account: String, to client: AppleDirectory.Client, scopes: Set<AppleScope>, sharesEmail: Bool
     ) -> (grant: AppleGrant, isFirst: Bool) {
@@ -103,8 +103,8 @@ extension Transaction {
         return (grant, false)
     }
 
-    /// Ends a grant: every code and token of it stops, and the next sign-in is a first one.
-    /// `false` when it has ended before.
+    /// Ends a grant: all of its codes and tokens stop working, and the next sign-in is a first one. Returns `false` if
+    /// it had ended before.
     @discardableResult
     mutating func revoke(_ grant: AppleGrant, because reason: String) -> Bool {
         guard find(AppleGrant.self, grant.key) != nil else { return false }
@@ -120,6 +120,6 @@ enum AppleScope: String, Codable, Sendable, CaseIterable {
     case email
     case openid
 
-    /// As `ASAuthorization.Scope` calls it in a native request.
+    /// The name of the scope in `ASAuthorization.Scope`, for native requests.
     var nativeName: String { self == .name ? "fullName" : rawValue }
 }

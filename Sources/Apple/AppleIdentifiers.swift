@@ -1,22 +1,22 @@
 import JOSE
 
-/// Identifiers that Apple keeps stable. All of them follow from the person and the team alone, so they survive a
-/// restart, a reset and a revocation.
+/// Makes the identifiers that Apple keeps stable. They follow only from the person and the team, so a restart, a reset
+/// or a revocation doesn't change them.
 enum AppleIdentifiers {
-    /// `000000.<32 hex>.0000`: one for each person and team.
+    /// Returns the `sub`, `000000.<32 hex>.0000`: one for each person and team.
     static func subject(account: String, team: String) -> String {
         compose(Digest.sha256("apple:sub:\(team):\(account)"))
     }
 
-    /// The identifier that a person is handed over with when an app moves from one team to another.
+    /// Returns the identifier of a person during the transfer of an app from one team to another.
     static func transferSubject(account: String, from: String, to: String) -> String {
         compose(Digest.sha256("apple:transfer:\(from):\(to):\(account)"))
     }
 
-    /// How private relay addresses end.
+    /// The domain of private relay addresses.
     static let relayDomain = "@privaterelay.appleid.com"
 
-    /// Ten lower-case letters and digits before `relayDomain`: one address for each person and team.
+    /// Returns the relay address, ten lower-case letters and digits before `relayDomain`: one for each person and team.
     static func relayAddress(account: String, team: String) -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let digest = Digest.sha256("apple:relay:\(team):\(account)")
@@ -24,7 +24,7 @@ enum AppleIdentifiers {
         return String(decoding: local, as: UTF8.self) + relayDomain
     }
 
-    /// Real ones begin with a small number and end with a time of day.
+    /// Returns an identifier of a digest. Real ones begin with a small number and end with a time of day.
     private static func compose(_ digest: [UInt8]) -> String {
         let first = (Int(digest[16]) << 8 | Int(digest[17])) % 2000
         let hour = Int(digest[18]) % 24
@@ -38,22 +38,22 @@ enum AppleIdentifiers {
     }
 }
 
-/// Codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
-/// rest follows from it, so that a token that was never issued here can be told from one that has been forgotten.
+/// Makes and recognizes codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is
+/// random, and the rest follows from it. So a token that was never issued here can be told from a forgotten one.
 enum AppleToken {
     case code
     case access
     case refresh
 
-    /// In bytes.
+    /// The length in bytes.
     private static let length = 63
 
-    /// A new one, made of 128 random bits.
+    /// Returns a new one, made of 128 random bits.
     func make(from random: inout Randomness) -> String {
         String(decoding: text(Array(Hex.encode(random.bytes(16)).utf8)[...]), as: UTF8.self)
     }
 
-    /// What it begins with.
+    /// The first letter.
     private var letter: UInt8 {
         switch self {
         case .code: UInt8(ascii: "c")
@@ -75,14 +75,14 @@ enum AppleToken {
         return text
     }
 
-    /// Whether it has the form of this kind, and its parts fit together: then it was made here.
+    /// Whether the text has this kind's form and consistent parts, so that it was made here.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)
         return bytes[0] == letter && constantTimeEquals(self.text(bytes[1..<33]), bytes)
     }
 
-    /// What a text looks like, for a diagnosis.
+    /// Describes the kind of a text, for a diagnosis.
     static func describe(_ text: String) -> String {
         if text.isEmpty { return "nothing" }
         if text.hasPrefix("eyJ") { return "a JSON Web Token" }

@@ -1,7 +1,7 @@
 import EmulatorCore
 
 extension Look {
-    /// White or black, everything centred, one black button.
+    /// The theme of Apple's pages: white or black, centred, with a black button.
     static let apple = Look(
         name: "Apple",
         style: """

@@ -2,15 +2,16 @@ import Dispatch
 import EmulatorCore
 import JSON
 
-/// A notification, ready to be posted.
+/// A notification that is ready to be sent.
 struct AppleNotification: Sendable {
-    /// One attempt and three more. How Apple repeats isn't documented; it says that each event is delivered once.
+    /// The pauses between attempts: after the first, there are three more. Apple's repetitions aren't documented; it
+    /// says that each event is delivered once.
     static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
 
     let url: String
     /// The signed JSON Web Token.
     let payload: String
-    /// What it says of the event, for the control API's answer.
+    /// The event in the notification, for the control API's answer.
     let events: JSONValue
 
     var message: OutgoingMessage {
@@ -19,7 +20,7 @@ struct AppleNotification: Sendable {
             body: JSONValue.object(JSONObject([("payload", .string(payload))])).serialized())
     }
 
-    /// What became of it, as the control API says it.
+    /// Returns the result of the delivery, for the control API.
     func json(_ delivery: OutgoingMessage.Delivery) -> JSONValue {
         var object = delivery.json(of: message)
         object["events"] = events

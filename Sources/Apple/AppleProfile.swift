@@ -1,12 +1,13 @@
 import EmulatorCore
 import JSON
 
-/// A person at Apple. The identifiers there depend on the team: `AppleIdentifiers`.
+/// A person's profile at Apple. The person's identifiers depend on the team: `AppleIdentifiers`.
 struct AppleProfile: AccountProfile {
     static let name = "apple"
     static let about = "The person at Apple."
 
-    /// `ASUserDetectionStatus`: <https://developer.apple.com/documentation/authenticationservices/asuserdetectionstatus>
+    /// The person's `ASUserDetectionStatus`:
+    /// <https://developer.apple.com/documentation/authenticationservices/asuserdetectionstatus>
     enum RealUserStatus: String, Codable, CaseIterable, Sendable {
         case unsupported
         case unknown

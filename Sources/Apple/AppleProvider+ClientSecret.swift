@@ -8,6 +8,7 @@ extension AppleProvider {
         seed[AppleSection.self].teams.flatMap(\.clientIDs)
     }
 
+    /// Makes a client secret:
     /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
     package static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
@@ -22,7 +23,7 @@ extension AppleProvider {
         }
         let key = try signingKey(of: team, named: wanted.keyID, seed)
         let expiry = wanted.now + wanted.lifetime
-        // One that has expired was signed an hour before.
+        // A secret that has expired was signed an hour before.
         let issue = wanted.lifetime > .zero ? wanted.now : expiry - .hours(1)
         do {
             return try JWS.mint(
@@ -58,6 +59,6 @@ extension AppleProvider {
 }
 
 extension AppleSection.Team {
-    /// App IDs and Services IDs.
+    /// The IDs of apps and services.
     fileprivate var clientIDs: [String] { apps.map(\.bundleID) + services.map(\.id) }
 }

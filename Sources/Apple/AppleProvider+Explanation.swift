@@ -56,14 +56,14 @@ extension AppleProvider {
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, AppleGrant.self) }
 
-    /// Found from the first consent on.
+    /// Returns the person with this `sub`. After a consent, the grant is found by it.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         let known = world.read { tables -> KnownSubject? in
             guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)
             else { return nil }
             return KnownSubject(account: account.id, about: "\(account.fullName) at team \(grant.team)")
         }
-        // Of those who have authorized nothing of the team yet, the first few: the identifier can't be turned round.
+        // Without a consent, the first accounts are tried, since `sub` is a digest.
         guard known == nil, let team = directory.clients[client]?.team else { return known }
         let accounts = world.read { $0.rows(Account.self, limit: AppleProvider.triedAccounts) }
         let account = accounts.first { AppleIdentifiers.subject(account: $0.id, team: team) == subject }

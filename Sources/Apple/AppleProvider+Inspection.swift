@@ -3,7 +3,7 @@ import JSON
 import OAuth
 import Time
 
-// What Apple has to show of a person.
+// These sections describe a person at Apple.
 
 extension AppleProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
@@ -23,7 +23,7 @@ extension AppleProvider {
         ]
     }
 
-    /// Who has signed in: identifiers are digests.
+    /// Returns the account with this `sub`, if the person has signed in: identifiers are digests.
     package func account(named subject: String, in world: World) -> String? {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
@@ -94,7 +94,7 @@ extension AppleProvider {
         return item
     }
 
-    /// Makes something happen, of which Apple tells the team's server.
+    /// Returns the action that causes an event, which Apple reports to the team's server.
     private func event(
         _ kind: AppleEvent.Kind, _ label: String, _ grant: AppleGrant, isDestructive: Bool = false
     ) -> InspectedAction {

@@ -13,6 +13,7 @@ extension AppleProvider {
         return scopes.contains("name") ? [onlyOnce] : []
     }
 
+    /// The remark on a later sign-in:
     /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
     private static let onlyOnce =
         "Apple sends the name and, natively, the address only the first time that a person authorizes an app of the team: keep "

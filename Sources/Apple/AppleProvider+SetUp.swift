@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-// From docs/ios.md, docs/web.md, docs/backend.md and docs/clients.md.
+// The guides repeat parts of docs/ios.md, docs/web.md, docs/backend.md and docs/clients.md.
 
 extension AppleProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [native(place), web(place)] }

@@ -12,7 +12,8 @@ extension AppleProvider {
         return app.client("APPLE").id == nil && app[names] == nil ? .nothing : .client
     }
 
-    /// A team with a key, an app and a Services ID. Of a key that the app's configuration holds, only the public half is kept.
+    /// Adds a team with a key, an app and a Services ID. Of a key in the app's configuration, only the public half is
+    /// used.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(AppleSection.name) else { return }
         let client = start.app.client("APPLE")
@@ -50,7 +51,7 @@ extension AppleProvider {
         )
     }
 
-    /// From where the app may mail people who hide their addresses: the hosts to which they return.
+    /// Returns the domains from which the app may send mail to relay addresses: the hosts of its return URLs.
     private static func mailDomains(_ returnURLs: JSONValue) -> [String] {
         let hosts = (returnURLs.array ?? []).compactMap { url -> String? in
             guard let url = url.string, url.hasPrefix("https://") else { return nil }

@@ -2,7 +2,7 @@ import JOSE
 import EmulatorCore
 
 extension AppleProvider {
-    /// The token that the person would get after consenting. No consent is needed, and none is recorded.
+    /// Returns the token that the person would get after consenting. Consent is neither needed nor recorded.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard let client = directory.clients[wanted.client] else {
             throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))

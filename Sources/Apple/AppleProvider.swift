@@ -82,15 +82,15 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
     /// All that a request says of its client stands in its form.
     package func client(of exchange: Exchange) -> String? { nil }
 
-    /// Not documented: `invalid_request`, as for a parameter that occurs twice.
+    /// Refuses a request that is too large. Not documented: `invalid_request`, as for a repeated parameter.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         let error = AppleError(.invalidRequest, nil, diagnosis)
         return exchange.address.path.hasPrefix("/auth/authorize")
             ? error.authorizeResponse(to: exchange.request) : error.jsonResponse
     }
 
-    /// The page that Apple's servers show where nothing answers, as <https://github.com/Kosthi/ipatool-rs/issues/14> describes it. That an
-    /// endpoint says 405 to another method isn't documented.
+    /// Returns the page of Apple's servers for unknown paths, described at
+    /// <https://github.com/Kosthi/ipatool-rs/issues/14>. The status 405 for another method isn't documented.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (method, path) = (exchange.request.method, exchange.address.path)
         guard let host = exchange.address.host, [AppleProvider.host, AppleProvider.scriptHost].contains(host) else {
@@ -120,7 +120,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
         return response.diagnosed(diagnosis)
     }
 
-    /// The `iss` of what is minted for this request.
+    /// Returns the `iss` of tokens for this request.
     func issuer(_ exchange: Exchange) -> String {
         switch settings.issuer {
         case .provider: "https://\(AppleProvider.host)"

@@ -19,7 +19,7 @@ package struct AppleSection: SeedSection {
         case string
     }
 
-    /// Teams, with what they registered.
+    /// The teams with their clients and keys.
     package let teams: [Team]
     let issuer: Issuer
     let booleanClaims: BooleanClaims
@@ -28,7 +28,7 @@ package struct AppleSection: SeedSection {
     let accountMails: Bool
     let codeLifetime: TimeSpan
     let idTokenLifetime: TimeSpan
-    /// What `expires_in` says.
+    /// The value of `expires_in`.
     let accessTokenLifetime = TimeSpan.hours(1)
     private let keyRotation: TimeSpan?
     private let signingKeys: [SigningKey]
@@ -106,9 +106,9 @@ extension AppleSection {
     /// A key that signs client secrets.
     package struct Key: SchemaObject {
         package let id: String
-        /// PEM; `nil` where only the private half is given, from which it follows.
+        /// The PEM; `nil` if only the private half is given, from which it follows.
         private let publicKey: String?
-        /// PEM; `nil` where the seed can check secrets but not sign them.
+        /// The PEM; `nil` if the seed can only check secrets, not sign them.
         let privateKey: String?
 
         package init(_ fields: inout Fields) {
@@ -119,7 +119,7 @@ extension AppleSection {
             )
         }
 
-        /// The key that secrets are checked with, among the seed's keys by their PEM text.
+        /// Returns the key that secrets are checked with, from the seed's keys by their PEM text.
         func verifying(_ known: [String: JOSE.Key]) -> JOSE.Key? { (publicKey ?? privateKey).flatMap { known[$0] } }
     }
 
@@ -139,7 +139,8 @@ extension AppleSection {
         }
     }
 
-    /// An app that came from another team. For sixty days ID tokens name the person as that team's transfer identifier.
+    /// The origin of an app that came from another team. For sixty days, ID tokens contain the person's transfer
+    /// identifier.
     /// <https://developer.apple.com/documentation/technotes/tn3159-migrating-sign-in-with-apple-users-for-an-app-transfer>
     struct Transfer: SchemaObject {
         static let period = TimeSpan.days(60)
@@ -172,7 +173,7 @@ extension AppleSection {
         }
     }
 
-    /// Who may write to relay addresses.
+    /// The senders that may write to relay addresses.
     struct Relay: SchemaObject {
         let senders: [String]
         let domains: [String]

@@ -3,14 +3,14 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// A person's yes, with what they chose on the way.
+/// A person's consent, with the choices on the way.
 struct Approval: Sendable {
     let account: Account
     let sharesEmail: Bool
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// The person's own settings, where an ordered outcome says nothing else.
+    /// Makes an approval. The person's own settings apply, unless an ordered outcome says otherwise.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail
@@ -29,7 +29,7 @@ struct Approval: Sendable {
     }
 }
 
-/// What an approval brought about: a grant, and a code for it.
+/// The result of an approval: a grant, and a code for it.
 struct Authorization: Sendable {
     let grant: AppleGrant
     let account: Account
@@ -39,12 +39,12 @@ struct Authorization: Sendable {
     let isFirst: Bool
     let at: Instant
 
-    /// The address that the client sees: the person's own, or the relay's.
+    /// The address that the client sees: the person's own, or the relay address.
     var email: String { grant.email(of: account) }
 }
 
 extension AppleProvider {
-    /// Records consent and makes a code; `nil` when the person is gone.
+    /// Records consent and makes a code; `nil` if the account doesn't exist any more.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil

@@ -2,7 +2,7 @@ import HTTPServer
 import OAuth
 import EmulatorCore
 
-/// A request to `/auth/authorize`, checked.
+/// A checked request to `/auth/authorize`.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.>
 struct AuthorizationRequest: Sendable {
     let client: AppleDirectory.Client
@@ -16,7 +16,7 @@ struct AuthorizationRequest: Sendable {
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
-    /// Longer nonces are refused. Not documented; the size is four times what any client sends.
+    /// The longest nonce. Not documented; this is four times what any client sends.
     static let nonceLimit = 4096
 
     init(_ form: Form, _ directory: AppleDirectory) throws(AppleError) {
@@ -74,13 +74,13 @@ struct AuthorizationRequest: Sendable {
 
     private static func redirectURI(_ form: Form, _ client: AppleDirectory.Client) throws(AppleError) -> String {
         let uri = form["redirect_uri"] ?? ""
-        // The registered text itself: codes keep it, and so share one copy.
+        // The registered text itself is returned, so that codes share one copy of it.
         if let place = client.usableReturnURLs.firstIndex(of: uri) { return client.usableReturnURLs[place] }
         if client.anyPortReturnURLs.contains(where: { $0.matches(uri) }) { return uri }
         throw AppleError(.invalidRequest, "Invalid web redirect url.", ReturnURL.diagnosis(of: uri, for: client))
     }
 
-    /// `code`, alone or with `id_token`; whether the second is wanted. Only `id_token` isn't supported.
+    /// Returns whether `response_type` contains `id_token` beside `code`. `id_token` alone isn't supported.
     private static func responseType(_ form: Form) throws(AppleError) -> Bool {
         guard let text = form["response_type"], !text.isEmpty else {
             throw AppleError(
@@ -97,7 +97,7 @@ struct AuthorizationRequest: Sendable {
         return types.contains("id_token")
     }
 
-    /// Without one: `query` for a code, `fragment` with an ID token.
+    /// Returns the response mode. The default is `query` for a code, and `fragment` with an ID token.
     private static func mode(_ form: Form, wantsIDToken: Bool) throws(AppleError) -> ResponseMode {
         guard let text = form["response_mode"], !text.isEmpty else { return wantsIDToken ? .fragment : .query }
         guard let mode = ResponseMode(rawValue: text) else {
@@ -117,8 +117,8 @@ struct AuthorizationRequest: Sendable {
         return mode
     }
 
-    /// Apple documents nothing of PKCE. The exchange has been refused without the verifier since October 2024:
-    /// <https://github.com/a-tokyo/apple-signin-auth/issues/180>. Methods are RFC 7636's.
+    /// Returns the code challenge. Apple doesn't document PKCE. Since October 2024, a code with a challenge is refused
+    /// without its verifier: <https://github.com/a-tokyo/apple-signin-auth/issues/180>. The methods are RFC 7636's.
     private static func challenge(_ form: Form) throws(AppleError) -> CodeChallenge? {
         guard let text = form["code_challenge"], !text.isEmpty else { return nil }
         guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain") else {

@@ -35,7 +35,7 @@ extension AppleProvider {
         }
     }
 
-    /// What the sign-in page's form says.
+    /// Handles the form of a sign-in page.
     func decide(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let original = answer.carriedRequest else {
@@ -105,7 +105,7 @@ extension AppleProvider {
         return response.deliver()
     }
 
-    /// `{"name":{"firstName","lastName"},"email"}`, as far as the scopes go.
+    /// Returns `{"name":{"firstName","lastName"},"email"}`, limited by the scopes.
     private static func user(_ authorization: Authorization, _ scopes: Set<AppleScope>) -> JSONValue? {
         var user = JSONObject()
         if scopes.contains(.name) {
@@ -117,7 +117,7 @@ extension AppleProvider {
         return user.members.isEmpty ? nil : .object(user)
     }
 
-    /// The message of a popup. Its form isn't documented: this is what Sign in with Apple JS resolves with, in a text.
+    /// Returns the message of a popup. Its form isn't documented: this is the result of Sign in with Apple JS, as text.
     private func message(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
     ) -> Response {
@@ -150,9 +150,9 @@ extension AppleProvider {
         return page.diagnosed(diagnosis)
     }
 
-    /// A form post from Apple is cross-site, so a client's `SameSite=Lax` cookies stay behind. A stand-in on the client's
-    /// own site would send them and hide that; so a browser is moved to `appleid.apple.com.localhost` first. That name leads
-    /// a browser to its own machine, so one that came by another name stays.
+    /// Moves a browser to `appleid.apple.com.localhost`, if necessary. Apple's form post is cross-site, so a client's
+    /// `SameSite=Lax` cookies aren't sent. On the client's own site, a browser would send them and hide that. The name
+    /// resolves to the browser's own machine, so a browser that used another name stays.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -163,7 +163,7 @@ extension AppleProvider {
         let note = Note(
             "the return URL is on this daemon's own site, where SameSite=Lax cookies would come along with the form post; "
                 + "Apple's form post is cross-site, so the browser goes on at \(base)")
-        // A POST goes on as a GET: the parameters fit a query, and the page needs nothing else.
+        // A POST continues as a GET: the parameters fit in a query, and the page needs nothing else.
         return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).noted(note)
     }
 }

@@ -4,8 +4,8 @@ import HTTPServer
 // GET /appleid/button at appleid.cdn-apple.com: a picture of a button, for apps without the script.
 // https://developer.apple.com/documentation/signinwithapple/incorporating-sign-in-with-apple-into-other-platforms
 //
-// Apple's is a PNG; ours is an SVG, which stands wherever a page has an image, without the logo and in English. A value that Apple
-// doesn't document is 404, as its page says.
+// Apple's is a PNG. Ours is an SVG, which a page can show in the same places, without the logo and in English. A value
+// that Apple doesn't document gives 404, as its page says.
 
 extension AppleProvider {
     func buttonImage(_ exchange: Exchange) -> Response {

@@ -4,8 +4,8 @@ import EmulatorCore
 import Time
 
 extension AppleProvider {
-    /// Checks `client_id` and `client_secret` of a form, in full. A body that isn't a form has neither: Apple then says
-    /// `invalid_client`, as it does to an empty one (<https://developer.apple.com/forums/thread/707610>).
+    /// Checks `client_id` and `client_secret` of a form completely. Another body has neither, and Apple answers
+    /// `invalid_client`, as to an empty one (<https://developer.apple.com/forums/thread/707610>).
     func authenticate(_ exchange: Exchange, _ form: Form) throws(AppleError) -> AppleDirectory.Client {
         func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidClient, nil, diagnosis) }
         guard let clientID = form["client_id"], !clientID.isEmpty else {
@@ -46,7 +46,7 @@ extension AppleProvider {
         return client
     }
 
-    /// Why there may be no `client_id` where one was sent.
+    /// Returns why `client_id` may be missing although the client has sent it.
     private func missingClientID(_ request: Request) -> Diagnosis {
         if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false {
             return Diagnosis(

@@ -7,16 +7,16 @@ import Time
 /// A client secret: a JSON Web Token that the client signs with its team's key.
 /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
 ///
-/// The checks are Apple's; their order isn't documented, so they run from the outside in. Every cause ends in the same
-/// `invalid_client`, which is why the findings here say which one it was.
+/// The checks are Apple's. Their order isn't documented, so they go from the outside to the inside. Each of them ends
+/// in the same `invalid_client`, so the findings say which one failed.
 package struct ClientSecret: Sendable {
-    /// Apple refuses an expiry further ahead than this: six months.
+    /// The longest lifetime: six months.
     package static let maximumLifetime = TimeSpan.seconds(15_777_000)
     package static let audience = "https://appleid.apple.com"
-    /// How far ahead of ours the signer's clock may be. Not documented.
+    /// The most that the signer's clock may be ahead of ours. Not documented.
     static let clockTolerance = TimeSpan.minutes(5)
 
-    /// One thing that holds or doesn't.
+    /// A statement that holds or doesn't.
     package struct Finding: Sendable {
         package let holds: Bool
         package let text: String
@@ -35,7 +35,7 @@ package struct ClientSecret: Sendable {
 
     package init(_ text: String) throws(JWS.Malformed) { jws = try JWS(parsing: text) }
 
-    /// What can be said of the header.
+    /// Returns the findings about the header.
     package func headerFindings() -> [Finding] {
         let algorithm = jws.algorithm ?? "missing"
         return [
@@ -50,7 +50,7 @@ package struct ClientSecret: Sendable {
         ]
     }
 
-    /// What can be said of the times at `now`.
+    /// Returns the findings about the times at `now`.
     package func timeFindings(now: Instant) -> [Finding] {
         if ["iat", "exp"].contains(where: { jws.claims[$0]?.isInMilliseconds ?? false }) {
             return [Finding(false, "iat or exp is in milliseconds: JWT times are seconds since 1970")]
@@ -122,8 +122,8 @@ package struct ClientSecret: Sendable {
     }
 }
 
-/// Secrets whose signature has been checked. A signature over the same bytes by the same key stays good, so a secret
-/// that comes again costs only the checks of its times.
+/// A cache of secrets whose signature has been checked. The signature stays valid, so a repeated secret only needs the
+/// checks of its times.
 final class ClientSecretCache: Sendable {
     struct Checked: Sendable {
         let client: String
@@ -132,7 +132,7 @@ final class ClientSecretCache: Sendable {
     }
 
     private static let limit = 1024
-    /// Bytes. Longer secrets are checked each time: nobody signs such ones.
+    /// The most bytes of a cached secret. Longer ones aren't used in practice, and are checked each time.
     private static let longest = 2048
     private let checked = Mutex<[String: Checked]>([:])
 

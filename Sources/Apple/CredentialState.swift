@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/apple/credential-state?client=…&user=…: what getCredentialState(forUserID:) would say.
+// GET /_understudy/v1/apple/credential-state?client=…&user=…: the result of getCredentialState(forUserID:).
 // https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidprovider/credentialstate
 
 enum CredentialState: Int64, CaseIterable {

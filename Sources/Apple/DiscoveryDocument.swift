@@ -30,7 +30,8 @@ extension AppleProvider {
 
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
-    /// `POST /_understudy/v1/apple/keys/rotate`: publishes a new key and withdraws the oldest, as Apple does unasked.
+    /// The call `POST /_understudy/v1/apple/keys/rotate`, which publishes a new key and withdraws the oldest, as Apple
+    /// sometimes does.
     var rotationCall: Operation {
         .control(
             "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",

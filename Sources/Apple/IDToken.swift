@@ -6,9 +6,10 @@ import Time
 /// The claims of Apple's ID token, in Apple's order.
 /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
 ///
-/// Quirks: never a name or a photo; `nonce` exactly as it was sent; Booleans that may be the strings "true" and "false"; `email`
-/// only when that scope was granted. `is_private_email` is absent when it is false, which is a choice: Apple's page allows
-/// "true" and "false", and doesn't say whether the claim can be missing. A client has to take both.
+/// Quirks: there is never a name or a photo; `nonce` is returned exactly as it was sent; Booleans may be the strings
+/// "true" and "false"; `email` exists only if that scope was granted. `is_private_email` is missing if it is false,
+/// which is our choice: Apple's page allows "true" and "false", and doesn't say whether the claim can be missing. A
+/// client must accept both.
 struct IDToken: Sendable {
     let issuer: String
     let client: AppleDirectory.Client
@@ -17,11 +18,11 @@ struct IDToken: Sendable {
     var nonce: String?
     let authenticatedAt: Instant
     let issuedAt: Instant
-    /// Present beside a code: `c_hash`.
+    /// The code, if the token is issued beside one; for `c_hash`.
     var code: String?
-    /// Present from the token endpoint: `at_hash`.
+    /// The access token, if the token comes from the token endpoint; for `at_hash`.
     var accessToken: String?
-    /// Only in native sign-ins, and there only in a new user's first one.
+    /// The status; only in a new user's first native sign-in.
     var realUserStatus: Int64?
 
     func claims(_ settings: AppleSection) -> JSONObject {
@@ -36,7 +37,7 @@ struct IDToken: Sendable {
         if let code { members.append(("c_hash", .string(Algorithm.rs256.leftHalf(of: code)))) }
         if let accessToken { members.append(("at_hash", .string(Algorithm.rs256.leftHalf(of: accessToken)))) }
         if grant.scopes.contains(.email) {
-            // A relay address is always verified: Apple made it.
+            // A relay address is always verified, because Apple made it.
             let isVerified = !grant.sharesEmail || account.emailVerified
             members.append(("email", .string(grant.email(of: account))))
             members.append(("email_verified", settings.boolean(isVerified)))
@@ -55,7 +56,7 @@ struct IDToken: Sendable {
 }
 
 extension AppleSection {
-    /// A Boolean claim in the form that the seed chose.
+    /// Returns a Boolean claim in the form that the seed chooses.
     func boolean(_ value: Bool) -> JSONValue {
         switch booleanClaims {
         case .boolean: .bool(value)

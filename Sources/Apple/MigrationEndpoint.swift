@@ -8,8 +8,8 @@ import Time
 // https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team
 // https://developer.apple.com/documentation/signinwithapple/bringing-new-apps-and-users-into-your-team
 //
-// The sending team sends `sub` and `target` and gets `transfer_sub`; the recipient sends `transfer_sub` and gets its own
-// `sub` and relay address. Quirk: whatever is wrong, beyond the client, is `invalid_request`.
+// The sending team sends `sub` and `target` and gets `transfer_sub`; the recipient sends `transfer_sub` and gets its
+// own `sub` and relay address. Quirk: every error but the client's authentication is `invalid_request`.
 
 extension AppleProvider {
     func migrationInfo(_ exchange: Exchange) -> Response {

@@ -4,13 +4,14 @@ import JSON
 import OAuth
 import EmulatorCore
 
-// POST /_understudy/v1/apple/authorizations: what ASAuthorizationController would deliver to an app.
+// POST /_understudy/v1/apple/authorizations: the result of ASAuthorizationController in an app.
 // https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential
 //
-// Quirks: name and address come only the first time the person authorizes the app group. An app whose App ID isn't
-// registered gets error 1000, as one without the entitlement does on a device.
+// Quirks: name and address are included only at the person's first consent to the app group. An app whose App ID isn't
+// registered gets error 1000, like one without the entitlement on a device.
 
-/// `ASAuthorizationError.Code`: <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>
+/// The codes of `ASAuthorizationError.Code`:
+/// <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>
 enum NativeError: String, CaseIterable {
     case unknown
     case canceled
@@ -62,6 +63,7 @@ extension AppleProvider {
         ) { try authorizeNatively($0, $1) }.titled("the native sign-in").remarks(AppleProvider.nativeRemarks)
     }
 
+    /// The form of the answer:
     /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential>
     private static let credentialSchema = Schema.members(
         "AppleCredential",

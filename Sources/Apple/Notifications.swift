@@ -9,9 +9,9 @@ import Time
 // https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
 //
 // Quirks: `events` is a JSON text inside the JSON; `is_private_email` in it is the text "true"; `event_time` is in
-// milliseconds. One endpoint serves a team's app groups; `aud` says which client an event is for.
+// milliseconds. All app groups of a team share one endpoint; `aud` names the client of an event.
 
-/// Something that happened to a person's account.
+/// An event in a person's account.
 struct AppleEvent: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case emailDisabled = "email-disabled"
@@ -27,7 +27,7 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
-    /// Tells the team's endpoint of an event, if it has one, in the background: a failure is logged.
+    /// Notifies the team's endpoint of an event, if it has one, in the background. A failure is logged.
     func tell(of event: AppleEvent, in exchange: Exchange) throws {
         do {
             if let notification = try notification(event, in: exchange) {
@@ -40,7 +40,7 @@ extension AppleProvider {
         }
     }
 
-    /// The notification of an event, signed; `nil` when the team has no endpoint.
+    /// Returns the signed notification of an event; `nil` if the team has no endpoint.
     func notification(_ event: AppleEvent, in exchange: Exchange) throws -> AppleNotification? {
         guard let url = directory.teams[event.grant.team]?.notificationsURL else { return nil }
         let (now, jti) = try exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
@@ -100,7 +100,7 @@ extension AppleProvider {
         }
     }
 
-    /// Makes the event happen, sends the notification and answers with what became of it.
+    /// Carries out the event, sends the notification, and answers with its result.
     private func notify(_ exchange: Exchange, _ body: NotificationOrder) async throws -> Response {
         let (kind, accountID, clientID) = (body.kind, body.account, body.client)
         guard let client = directory.clients[clientID] else {
@@ -155,7 +155,7 @@ extension AppleProvider {
         }
     }
 
-    /// Ends all grants of an account that is deleted, and notifies each client's team.
+    /// Ends all grants of a deleted account, and notifies each client's team.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
@@ -164,7 +164,7 @@ extension AppleProvider {
         return { exchange in try tell(of: ended, in: exchange) }
     }
 
-    /// Notifies the teams of accounts that are gone.
+    /// Notifies the teams of deleted accounts.
     private func tell(of ended: [AppleGrant], in exchange: Exchange) throws {
         for grant in ended {
             let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)

@@ -2,17 +2,17 @@ import EmulatorCore
 import JSON
 import OAuth
 
-/// What Apple asks of a return URL: https, a domain name, no fragment, and byte for byte one of those that are
-/// registered. <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>
+/// Apple's rules for return URLs: https, a domain name, no fragment, and equal to a registered one, byte for byte.
+/// <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>
 enum ReturnURL {
     enum Fault: Sendable {
         case notAURL
         case hasFragment
-        /// Not https, or localhost, or an IP address.
+        /// The URL isn't https, or its host is localhost or an IP address.
         case insecure
     }
 
-    /// `nil` for a URL that may be used once it is registered.
+    /// Returns the fault of a URL; `nil` if it may be registered and used.
     static func fault(of uri: String, allowsInsecure: Bool) -> Fault? {
         guard let address = WebAddress(uri), address.scheme == "https" || address.scheme == "http" else {
             return .notAURL

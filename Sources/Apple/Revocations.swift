@@ -6,7 +6,8 @@ import OAuth
 // https://support.apple.com/102571
 
 extension AppleProvider {
-    /// Ends the grants and tells the teams' servers, in the background. A client stands for its app group.
+    /// Ends the grants of an order, and notifies the teams' servers in the background. A client stands for its app
+    /// group.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         try exchange.revoke(AppleGrant.self, order) { id in
             directory.clients[id] == nil

@@ -6,8 +6,8 @@ import EmulatorCore
 // POST /auth/revoke
 // https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens
 //
-// Quirks: 200 with an empty body, also for a token that is already revoked or never existed
-// (https://developer.apple.com/forums/thread/707610). It ends the whole grant. A code can't be revoked: redeem it first.
+// Quirks: the answer is 200 with an empty body, even if a token is already revoked or never existed
+// (https://developer.apple.com/forums/thread/707610). The whole grant ends. A code can't be revoked: redeem it first.
 
 extension AppleProvider {
     func revoke(_ exchange: Exchange) throws -> Response {
@@ -32,7 +32,7 @@ extension AppleProvider {
         }
     }
 
-    /// `token_type_hint` isn't needed: the form of a token tells its kind.
+    /// Returns the grant of a token. `token_type_hint` isn't needed: the form of a token shows its kind.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,
@@ -42,7 +42,7 @@ extension AppleProvider {
         }
     }
 
-    /// Ends a grant and tells the team's server, in the background. `false` when it has ended before.
+    /// Ends a grant and notifies the team's server, in the background. Returns `false` if it had ended before.
     @discardableResult
     func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) throws -> Bool
     {

@@ -3,8 +3,8 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-/// The pages on which a person signs in: choose who, then consent. They work without scripts and by keyboard, and
-/// carry no logo.
+/// The pages on which a person chooses an account and consents. They work without scripts and by keyboard, and have no
+/// logo.
 enum SignInPage {
     static let path = "/auth/authorize/continue"
 
@@ -32,7 +32,7 @@ enum SignInPage {
         [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "new"), ("formnovalidate", nil)],
         "Use another Apple Account")
 
-    /// For somebody who isn't among the people. `problem` is what was wrong with what was sent before.
+    /// Shows the form for a new person. `problem` is the error of the values sent before.
     static func newPerson(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ person: NewPerson, problem: String? = nil
     ) -> Response {

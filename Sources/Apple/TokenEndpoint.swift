@@ -7,10 +7,10 @@ import Time
 // POST /auth/token
 // https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens
 //
-// Quirks: every error of the client's is 400. The client is authenticated before anything else is looked at. A code of the native flow
-// takes no redirect_uri. A refresh brings no new refresh token. Descriptions are often missing.
+// Quirks: every error of the client's has status 400. The client is authenticated before anything else is checked. A
+// code of the native flow has no redirect_uri. A refresh returns no new refresh token. Descriptions are often missing.
 
-/// Apple's words.
+/// Apple's descriptions.
 private enum TokenText {
     static let expired = "The code has expired or has been revoked."
 }
@@ -47,8 +47,8 @@ extension AppleProvider {
 
     // MARK: - authorization_code
 
-    /// Apple's order isn't documented. A verifier whose authorization had no challenge is let through: that is what better-auth
-    /// sent to Apple until <https://github.com/better-auth/better-auth/pull/10294>.
+    /// The checks. Apple's order isn't documented. A verifier is accepted even if the authorization had no challenge:
+    /// better-auth sent one to Apple until <https://github.com/better-auth/better-auth/pull/10294>.
     private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws
@@ -158,7 +158,8 @@ extension AppleProvider {
                     expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
                     "send the redirect_uri of the authorize request, and none if it had none"))
         case .codeVerifier(let sentence):
-            // Refused since October 2024: https://github.com/a-tokyo/apple-signin-auth/issues/180. The words aren't reported.
+            // Apple has refused this since October 2024: https://github.com/a-tokyo/apple-signin-auth/issues/180. The
+            // description isn't reported.
             return AppleError(.invalidGrant, nil, Diagnosis(sentence))
         case .noAccount:
             return AppleError(
@@ -198,7 +199,7 @@ extension AppleProvider {
                     "\(exchange.reason(againstUsing: text, .refresh, AppleGrant.self, of: client.id)); ask for consent again"
                 ))
         }
-        // No nonce: it belonged to the authorization, and this is a later token.
+        // There is no nonce: it belonged to the authorization, and this is a later token.
         let token = IDToken(
             issuer: issuer(exchange), client: client, grant: found.grant, account: found.account,
             authenticatedAt: found.token.details.authenticatedAt, issuedAt: found.at, accessToken: found.access)
@@ -221,7 +222,7 @@ extension AppleProvider {
 
     // MARK: - client_credentials
 
-    /// For moving users to another team:
+    /// Issues the token for moving users to another team:
     /// <https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team>
     private func clientCredentials(
         _ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client

@@ -1,11 +1,11 @@
 import EmulatorCore
 import Synchronization
 
-/// Under which identifiers a person is known who came with an app from another team.
+/// The identifier of a person who came with an app from another team.
 enum FormerIdentifier: Hashable, Sendable {
-    /// What the former team called the person.
+    /// The `sub` of the person at the former team.
     case subject(team: String)
-    /// What the former team hands the person over with.
+    /// The transfer identifier of the person between two teams.
     case transferSubject(from: String, to: String)
 
     func text(of account: String) -> String {
@@ -17,22 +17,22 @@ enum FormerIdentifier: Hashable, Sendable {
     }
 }
 
-/// The people of a world by such identifiers, which are digests: they can be made from a person, but not the other way
-/// around. Each kind is worked out for everybody when it is first asked for, and from then on for those who have come since.
+/// The people of a world by such identifiers. These are digests: they can be made from a person, but not reversed. Each
+/// kind is computed for everybody at its first use, and later for new people.
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
-        /// The account up to which all are known.
+        /// The last account for which the identifiers are known.
         var last: String?
     }
 
-    /// How many identifiers are remembered.
+    /// The number of cached identifiers.
     var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
 
     private static let page = 1_000
     private let known = Mutex<[FormerIdentifier: Known]>([:])
 
-    /// The ID of the account that has or had an identifier.
+    /// Returns the ID of the account that has or had an identifier.
     func account(_ text: String, as kind: FormerIdentifier, in world: World) -> String? {
         while true {
             let last = known.withLock { $0[kind]?.last }
@@ -40,11 +40,11 @@ final class TransferredPeople: WorldCache {
                 (tables.rows(Account.self, after: last, limit: TransferredPeople.page), tables.count(Account.self))
             }
             guard let newest = new.last?.id, newest != last else { break }
-            // Digests are made without a lock; what two requests add at once is the same.
+            // Digests are made without a lock; two concurrent requests add the same ones.
             let entries = new.map { (kind.text(of: $0.id), $0.id) }
             known.withLock { known in
                 var entry = known[kind] ?? Known()
-                // Most of them are gone: this begins again, with those who are there.
+                // Most of these accounts have been removed: the cache begins again with those that exist.
                 guard entry.accounts.count <= 2 * count + TransferredPeople.page else {
                     known[kind] = nil
                     return
@@ -60,7 +60,7 @@ final class TransferredPeople: WorldCache {
 }
 
 extension World {
-    /// Who has an identifier; `nil` when nobody does.
+    /// Returns the account with an identifier; `nil` if there is none.
     func account(_ text: String, as kind: FormerIdentifier) -> Account? {
         guard let id = caches[TransferredPeople.self].account(text, as: kind, in: self) else { return nil }
         return read { $0.account(id) }

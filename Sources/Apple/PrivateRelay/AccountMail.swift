@@ -1,14 +1,14 @@
 import EmulatorCore
 import OAuth
 
-// What Apple writes to people about Sign in with Apple, where the seed asks for it. Mails about an Apple Account come from this
-// address (https://support.apple.com/102525). Whether and when there is one about an app isn't documented, nor what it says: these
-// words are our own.
+// Apple's mails to people about Sign in with Apple, if the seed asks for them. Mails about an Apple Account come from
+// this address (https://support.apple.com/102525). Whether and when there is one about an app isn't documented, nor is
+// its text: these words are our own.
 
 extension AppleProvider {
     private static let sender = Mailbox("appleid@id.apple.com", name: "Apple")
 
-    /// Tells a person that an app was used for the first time.
+    /// Notifies a person that an app was used for the first time.
     func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) throws {
         guard settings.accountMails, authorization.isFirst else { return }
         let account = authorization.account

@@ -5,18 +5,19 @@ import OAuth
 // https://developer.apple.com/documentation/signinwithapple/communicating-using-the-private-email-relay-service
 // https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service
 //
-// Quirks: an address is the same at all apps of a team, and only the team's registered senders may write to it, each subdomain by
-// itself. The envelope's sender must be registered and pass SPF, or the domain in From be registered and have signed the mail with
-// DKIM. Neither can be seen on one machine: a registered sender in the envelope counts as passed, and signatures aren't looked at. An
-// unknown address is refused at RCPT; at which command an unregistered sender is isn't documented: here at RCPT, too.
+// Quirks: an address is the same in all apps of a team. Only the team's registered senders may write to it, and each
+// subdomain is registered by itself. Either the envelope's sender is registered and passes SPF, or the domain in From
+// is registered and has signed the mail with DKIM. Neither can be checked on one machine: a registered sender in the
+// envelope counts as passed, and signatures are ignored. An unknown address is refused at RCPT. At which command an
+// unregistered sender is refused isn't documented: here, also at RCPT.
 
-/// What the relay does with a mail.
+/// The relay's decision about a mail.
 enum RelayDecision: Sendable {
-    /// Nothing speaks against the envelope.
+    /// The envelope is acceptable.
     case accepted
     case forwarded(ForwardedMail)
     case refused(RelayRefusal)
-    /// Nobody gets it, and the sender isn't told.
+    /// The mail is dropped, and the sender isn't notified.
     case lost(Diagnosis)
 
     var verdict: RelayVerdict {
@@ -29,15 +30,15 @@ enum RelayDecision: Sendable {
     }
 }
 
-/// What is known of a mail.
+/// The known parts of a mail.
 struct RelayedMail {
     /// The envelope's sender; empty for a bounce.
     let sender: String
-    /// At the relay, in lower case.
+    /// The recipient's relay address, in lower case.
     let recipient: String
-    /// As the mail says in From; `nil` as long as only the envelope is known.
+    /// The mailboxes in From; `nil` as long as only the envelope is known.
     let authors: [Mailbox]?
-    /// `nil` for a mail of which only the envelope and From are known.
+    /// The content; `nil` if only the envelope and From are known.
     let content: ReceivedContent?
 }
 
@@ -64,13 +65,13 @@ extension AppleProvider {
         guard let team = directory.teams[person.team] else {
             return .refused(.userNotFound(mail.recipient, endedBy: nil, in: world))
         }
-        // A null sender can't be registered: whose mail it is says From. Not documented.
+        // A null sender can't be registered, so From decides. Not documented.
         let isRegistered = mail.sender.isEmpty || team.sources.contain(mail.sender)
         guard isRegistered else { return .refused(unauthorized(mail.sender, .envelope, at: team, mail)) }
-        // The words for this aren't documented; senders report that they get a bounce (https://www.braze.com/docs/email_relay).
+        // The text isn't documented; senders report that they get a bounce (https://www.braze.com/docs/email_relay).
         guard person.forwardsMail else { return .refused(.switchedOff(mail.recipient, person.account)) }
         guard let authors = mail.authors else { return .accepted }
-        // Apple's words for a mail without From aren't documented.
+        // Apple's text for a mail without From isn't documented.
         guard !authors.isEmpty else { return .refused(.noAuthor(mail.sender)) }
         if let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
             return .refused(unauthorized(stranger.address, .author, at: team, mail))
@@ -87,9 +88,9 @@ extension AppleProvider {
     }
 }
 
-/// Who may write to a team's relay addresses.
+/// The senders that may write to a team's relay addresses.
 struct RegisteredSources: Sendable {
-    /// In lower case, as the domains are.
+    /// The addresses, in lower case like the domains.
     let addresses: Set<String>
     let domains: Set<String>
 
@@ -102,7 +103,7 @@ struct RegisteredSources: Sendable {
         addresses.contains(address.lowercased()) || domains.contains(RegisteredSources.domain(of: address))
     }
 
-    /// In lower case; empty where there is none.
+    /// Returns the domain of an address in lower case; empty if there is none.
     static func domain(of address: String) -> String {
         guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return "" }
         return address[mark...].dropFirst().lowercased()

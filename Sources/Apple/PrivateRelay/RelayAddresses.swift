@@ -2,29 +2,31 @@ import EmulatorCore
 import JOSE
 import OAuth
 
-/// Somebody who hides behind an address of the relay.
+/// A person who hides behind a relay address.
 struct HiddenPerson: Sendable {
     let account: Account
     let team: String
-    /// At the relay.
+    /// The relay address.
     let address: String
-    /// Mail to the address can't say for which of the team's apps it is: it is forwarded as long as the person wants it from one.
+    /// Whether mail is forwarded. The address doesn't show which of the team's apps the mail is about, so it is
+    /// forwarded as long as the person wants it from one of them.
     let forwardsMail: Bool
 }
 
-/// An address of the relay that stands for somebody who has written to a hidden person, so that the person can answer.
+/// A relay address that stands for a sender who has written to a hidden person, so that the person can answer.
 struct RelayedSender: Row {
     static let table = Table<RelayedSender>("apple.relayedSender", limit: 10_000)
 
     /// The address, in lower case.
     let key: String
-    /// Who has written.
+    /// The sender's address.
     let sender: String
-    /// Behind which of the relay's addresses the person hides.
+    /// The relay address of the person.
     let relayAddress: String
 
-    /// As people see it who get such mails: `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`, made of the sender,
-    /// the hidden address and eight hexadecimal digits. How Apple makes these and shortens long ones isn't documented.
+    /// Makes an address as recipients see it: `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`,
+    /// made of the sender, the relay address and eight hexadecimal digits. How Apple makes these and shortens long ones
+    /// isn't documented.
     init(_ sender: String, to relayAddress: String) {
         self.sender = sender
         self.relayAddress = relayAddress
@@ -33,12 +35,12 @@ struct RelayedSender: Row {
         let hidden = relayAddress.prefix { $0 != "@" }
         let digits = Hex.encode(Digest.sha256("apple:relayed:\(relayAddress):\(sender.lowercased())")).prefix(8)
         let end = "_\(hidden)_\(digits)"
-        // https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.1: at most 64 bytes.
+        // The local part has at most 64 bytes: https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.1.
         let begin = RelayedSender.plain("\(local)_at_\(domain)").prefix(64 - end.utf8.count)
         key = begin + end + AppleIdentifiers.relayDomain
     }
 
-    /// In lower case, with an underline for all but letters, digits and hyphens.
+    /// Returns the text in lower case, with an underscore for all but letters, digits and hyphens.
     private static func plain(_ text: String) -> String {
         let bytes = text.utf8.map { byte -> UInt8 in
             switch byte {
@@ -51,23 +53,23 @@ struct RelayedSender: Row {
     }
 }
 
-/// Whom mail to an address of the relay reaches.
+/// The recipient of mail to a relay address.
 enum RelayAddressee: Sendable {
     case person(HiddenPerson)
-    /// What the person writes there goes to who has written before.
+    /// The app that has written before: the person answers it.
     case app(Reply)
-    /// `endedBy` is the account that had the address once.
+    /// No one. `endedBy` is the account that had the address before.
     case nobody(endedBy: String?)
 
     struct Reply: Sendable {
         let person: HiddenPerson
-        /// Who has written before.
+        /// The address of the app that has written before.
         let sender: String
     }
 }
 
 extension TableReading where Self: ~Copyable {
-    /// `address` is in lower case.
+    /// Returns the recipient of mail to `address`, which is in lower case.
     func addressee(_ address: String) -> RelayAddressee {
         if let person = hiddenPerson(address) { return .person(person) }
         guard let sender = find(RelayedSender.self, address) else { return .nobody(endedBy: formerAccount(address)) }

@@ -32,7 +32,8 @@ extension AppleProvider {
         ) { try relayDecision($0, $1) }
     }
 
-    /// `GET /_understudy/v1/apple/relay?from=…&to=…`: what would become of a mail, whose sender stands in the envelope and in From.
+    /// Handles `GET /_understudy/v1/apple/relay?from=…&to=…`: decides about a mail whose sender is in the envelope and
+    /// in From.
     private func relayDecision(_ exchange: Exchange, _ question: Question) throws -> Response {
         let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(

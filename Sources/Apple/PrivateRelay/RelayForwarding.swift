@@ -1,14 +1,14 @@
 import EmulatorCore
 import OAuth
 
-// How the relay changes what it hands on. Its content stays as it is.
+// The relay changes the header of the mail it forwards, but not the content.
 //
-// Quirks: the sender gets an address of its own, by which the person's reply finds back; the name and To stay
-// (https://atelierhsn.com/2022/11/byo-hide-my-email/). Of the rest, little is documented: Reply-To and Sender are changed as From is,
-// and of a reply all goes that would tell who the person is.
+// Quirks: the sender gets an address of its own, to which the person's reply returns; the name and To stay
+// (https://atelierhsn.com/2022/11/byo-hide-my-email/). Little else is documented: here, Reply-To and Sender are changed
+// like From, and a reply loses everything that would reveal the person.
 
 extension AppleProvider {
-    /// Remembers under which addresses the person can answer.
+    /// Forwards a mail, and stores the addresses at which the person can answer.
     func forward(
         _ mail: RelayedMail, from authors: [Mailbox], to person: HiddenPerson, in world: World
     ) throws -> ForwardedMail {
@@ -25,7 +25,7 @@ extension AppleProvider {
             return InboxMessage.HeaderField(name: name, mailboxes: rewritten)
         }
         try world.remember(senders)
-        // The sender of a mail that nobody shall answer stays empty.
+        // A mail that can't be answered keeps its empty sender.
         let sender = mail.sender.isEmpty ? "" : senders.first?.key ?? ""
         return ForwardedMail(to: person.account.email, from: sender, fields: fields)
     }
@@ -40,7 +40,7 @@ extension AppleProvider {
         }
         guard let authors = mail.authors else { return .accepted }
         if mail.sender.isEmpty {
-            // What Apple does with them isn't documented.
+            // Apple's treatment of these isn't documented.
             return .lost(
                 Diagnosis(
                     received: "a bounce, or another mail without a sender, to \(Diagnosis.quote(mail.recipient))",
@@ -57,7 +57,7 @@ extension AppleProvider {
 
 /// The header of a person's reply, as the app gets it.
 private struct ReplyHeader {
-    /// Tell where a mail was written, or were made for what it said before.
+    /// Header fields that reveal where a mail was written, or that are wrong after the change.
     private static let telling = [
         "Received", "Return-Path", "Delivered-To", "X-Originating-IP", "DKIM-Signature", "Authentication-Results",
         "Reply-To",
@@ -93,7 +93,7 @@ private struct ReplyHeader {
 }
 
 extension RelayedSender {
-    /// Who writes in the name of more people has the others left out.
+    /// The most mailboxes of a header field. Further ones are left out.
     static let perField = 10
 }
 

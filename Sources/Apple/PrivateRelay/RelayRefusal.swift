@@ -1,15 +1,15 @@
 import EmulatorCore
 
-/// Why the relay refuses a mail, and with what words.
+/// The reason and the text of a mail's refusal by the relay.
 struct RelayRefusal: Sendable {
-    /// For the control API.
+    /// The reason, for the control API.
     enum Reason: String {
         case unauthorizedSender
         case noSuchAddress
         case switchedOff
     }
 
-    /// Whose address isn't registered.
+    /// The position of the unregistered address.
     enum Place {
         case envelope
         case author
@@ -18,13 +18,13 @@ struct RelayRefusal: Sendable {
     let reason: Reason
     let answer: MailRefusal
 
-    /// The answer's line.
+    /// The line of the answer.
     var smtp: String {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Apple's words, with the envelope's sender: <https://developer.apple.com/forums/thread/798226>. That the author stands there
-    /// where From is the fault isn't documented.
+    /// Returns Apple's text with the envelope's sender: <https://developer.apple.com/forums/thread/798226>. That the
+    /// author is named if From is at fault isn't documented.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]
@@ -58,7 +58,7 @@ struct RelayRefusal: Sendable {
             "\(note)register the address at \(team.place).relay.senders, or \(Diagnosis.quote(domain)) at \(team.place).relay.domains; with Apple, under Certificates, Identifiers & Profiles, Services, Sign in with Apple for Email Communication"
     }
 
-    /// How many registered sources a diagnosis lists.
+    /// The most registered sources in a diagnosis.
     private static let listed = 8
 
     private static func expected(_ address: String, at team: AppleDirectory.Team) -> String {
@@ -69,7 +69,7 @@ struct RelayRefusal: Sendable {
         return "what team \"\(team.id)\" registered: \(shown)\(more)"
     }
 
-    /// <https://github.com/sisimai/go-sisimai/issues/155>
+    /// Returns the refusal of an unknown address: <https://github.com/sisimai/go-sisimai/issues/155>
     static func userNotFound(_ address: String, endedBy account: String?, in world: World) -> RelayRefusal {
         let ended = account.map {
             "account \(Diagnosis.quote($0)) hid behind it, and uses Sign in with Apple for no app of the team any more: take the address off your lists"
@@ -104,7 +104,7 @@ struct RelayRefusal: Sendable {
                     "say in From who the mail is from: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
     }
 
-    /// The words aren't documented: those for other senders who may not write.
+    /// Returns the refusal of a stranger's reply. The text isn't documented; it is the one for unregistered senders.
     static func strangersReply(_ sender: String, _ recipient: String, _ account: Account) -> RelayRefusal {
         RelayRefusal(
             reason: .unauthorizedSender,
