@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import OAuth
 
-// GET https://avatars.githubusercontent.com/u/ID, the picture at `avatar_url`
+// GET https://avatars.githubusercontent.com/u/ID: the picture at `avatar_url`.
 
 extension GitHubProvider {
     static func avatar(_ exchange: Exchange) -> Response {

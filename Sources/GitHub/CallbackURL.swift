@@ -1,14 +1,15 @@
 import OAuth
 
-/// A registered callback URL and how `redirect_uri` is compared with it.
+/// A registered callback URL, and its comparison with `redirect_uri`.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#redirect-urls>
 ///
-/// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't; on a loopback
-/// address any port does, which `http://localhost:*/path` spells out. That the scheme must be the same isn't documented; a mismatch of http and https is reported.
+/// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't. On a loopback
+/// address, any port matches, which `http://localhost:*/path` spells out. That the scheme must be the same isn't
+/// documented; a mismatch of http and https is reported.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool
-    /// Where a browser is sent that names no callback; `nil` when the port is left open.
+    /// The redirect URI for requests that don't name one; `nil` if the port is open.
     let target: String?
     private let address: WebAddress?
 
@@ -22,7 +23,7 @@ struct CallbackURL: Sendable {
 
     func matches(_ uri: String) -> Bool { issue(with: uri) == nil }
 
-    /// Why `uri` doesn't match, in a few words.
+    /// Returns why `uri` doesn't match, in a few words.
     func issue(with uri: String) -> String? {
         guard uri != target else { return nil }
         guard let other = WebAddress(uri), !other.hasFragment else {
@@ -51,7 +52,7 @@ struct CallbackURL: Sendable {
     }
 
     private func pathIssue(with path: String, below registered: String) -> String? {
-        // A browser resolves dot segments, which could lead out of the registered directory.
+        // A browser resolves dot segments, which could leave the registered directory.
         let folded = path.lowercased()
         guard !folded.contains("/.."), !folded.contains("%2e"), !folded.contains("\\"), !folded.contains("/./") else {
             return "its path holds dot segments"

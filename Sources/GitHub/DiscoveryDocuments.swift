@@ -6,8 +6,8 @@ import EmulatorCore
 // and /login/oauth/.well-known/jwks
 // https://docs.github.com/apps/github-authentication-discovery-endpoints
 //
-// Quirks: in public preview. GitHub gives OAuth apps no ID tokens, so the key set is empty here; what is in GitHub's, and
-// every member of its documents, isn't documented.
+// Quirks: this is in public preview. GitHub gives OAuth apps no ID tokens, so the key set is empty here. The keys in
+// GitHub's, and every member of its documents, aren't documented.
 
 extension GitHubProvider {
     static func discovery(_ exchange: Exchange) -> Response {

@@ -1,19 +1,19 @@
 import EmulatorCore
 import JSON
 
-/// The apps and organizations of a seed, looked up by what requests name.
+/// The apps and organizations of a seed, by the names in requests.
 struct GitHubDirectory: Sendable {
     /// A team, with its organization.
     typealias TeamPlace = (organization: GitHubSection.Organization, team: GitHubSection.Team)
 
     let apps: [String: GitHubSection.App]
-    /// In the seed's order.
+    /// The organizations in the seed's order.
     private let organizations: [GitHubSection.Organization]
     private let byLogin: [String: Int]
     private let byNumber: [Int: Int]
-    /// Where the teams with a number are: seeds may give several the same one.
+    /// The positions of the teams by number; a seed may give several teams the same one.
     private let teamsByNumber: [Int: [(organization: Int, team: Int)]]
-    /// For hints, in alphabetical order.
+    /// The client IDs, sorted, for hints.
     private let clientIDs: [String]
 
     init(_ section: GitHubSection) {
@@ -30,19 +30,19 @@ struct GitHubDirectory: Sendable {
         teamsByNumber = Dictionary(grouping: teams, by: \.number).mapValues { $0.map(\.place) }
     }
 
-    /// Logins are compared without case.
+    /// Returns the organization with this login, in upper or lower case.
     func organization(_ login: String) -> GitHubSection.Organization? {
         byLogin[login.lowercased()].map { organizations[$0] }
     }
 
     func organization(number: Int) -> GitHubSection.Organization? { byNumber[number].map { organizations[$0] } }
 
-    /// Those to which somebody belongs, in the seed's order.
+    /// Returns the account's organizations, in the seed's order.
     func organizations(of account: Account) -> [GitHubSection.Organization] {
         Set(account.github.orgs.compactMap { byLogin[$0.lowercased()] }).sorted().map { organizations[$0] }
     }
 
-    /// The first team with a number, in the organization with another number or in any.
+    /// Returns the first team with this number, in the organization with another number or in any.
     func team(number: Int, inOrganization organization: Int? = nil) -> TeamPlace? {
         let places = teamsByNumber[number] ?? []
         guard

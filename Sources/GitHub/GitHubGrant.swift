@@ -2,19 +2,19 @@ import EmulatorCore
 import OAuth
 import Time
 
-// What people have granted to apps, and the codes and tokens of it.
+// This file has people's grants to apps, with their codes and tokens.
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#creating-multiple-tokens-for-oauth-apps
 // https://docs.github.com/authentication/keeping-your-account-and-data-secure/token-expiration-and-revocation
 //
-// Quirks: an app may have ten tokens for the same person and scopes; the eleventh revokes the oldest. Ten that were made
-// within an hour make GitHub ask the person again. A token that nobody uses for a year is revoked.
+// Quirks: an app may have ten tokens for the same person and scopes; the eleventh revokes the oldest. If ten were made
+// within an hour, GitHub asks the person again. A token that isn't used for a year is revoked.
 
 /// A person's authorization of an app.
 struct GitHubGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
         let scopes: GitHubScopes
         let wantsRefreshToken: Bool
-        /// Set by an ordered outcome: the exchange is refused as if the person's address weren't verified.
+        /// Whether an outcome was ordered that makes the exchange fail as if the person's address weren't verified.
         let isUnverified: Bool
     }
 
@@ -22,14 +22,14 @@ struct GitHubGrant: OAuthGrant {
         let id: Int
         let scopes: GitHubScopes
         let createdAt: Instant
-        /// An access token's refresh token, or a refresh token's access token.
+        /// The refresh token of an access token, or the access token of a refresh token.
         let counterpart: String?
-        /// Whether the device flow brought it: then a refresh needs no client secret.
+        /// Whether the device flow issued it. Then a refresh needs no client secret.
         let isFromDevice: Bool
         var usedAt: Instant
     }
 
-    /// What tokens of an app are counted by.
+    /// The tokens that are counted together.
     struct TokenSet: TableKey {
         /// The key of the grant.
         let grant: String
@@ -41,18 +41,18 @@ struct GitHubGrant: OAuthGrant {
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
     static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { $0.kind == .access ? $0.set : nil }
     static let tokensPerSet = 10
-    /// Ten tokens that were made in this time make GitHub ask the person again.
+    /// The period in which ten new tokens make GitHub ask the person again.
     static let ratePeriod = TimeSpan.hours(1)
-    /// How long a token may go unused.
+    /// The time after which an unused token is revoked.
     static let unusedLimit = TimeSpan.days(365)
-    /// A use this soon after the one that was noted last isn't noted, so that most calls of the API change no token. Not documented:
-    /// GitHub only says "one year".
+    /// The least time between two recorded uses, so that most calls of the API change no token. Not documented: GitHub
+    /// only says "one year".
     static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
     let client: String
     let createdAt: Instant
-    /// All that was ever granted and not revoked.
+    /// All scopes that were granted and not revoked.
     var scopes: GitHubScopes
 
     var key: String { GitHubGrant.key(account, client: client) }
@@ -60,7 +60,7 @@ struct GitHubGrant: OAuthGrant {
     static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
 }
 
-/// When tokens of a set were made that were revoked within an hour, the latest ten: they count, too.
+/// The times at which revoked tokens of a set were made within the last hour, at most ten: they count too.
 struct TokenTimes: Row {
     static let table = Table<TokenTimes>("github.tokenTimes", indexes: [byGrant]) { row in
         row.times.last.map { $0 + GitHubGrant.ratePeriod }
@@ -77,7 +77,7 @@ extension Token<GitHubGrant> {
     fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
-/// The number that a token got last: they are counted through all people and apps.
+/// The last token's number. Tokens are numbered across all people and apps.
 struct LastTokenID: WorldValue {
     static let name = "github.lastTokenID"
 
@@ -94,14 +94,14 @@ struct LastTokenID: WorldValue {
 // MARK: - Grants
 
 extension TableReading where Self: ~Copyable {
-    /// What a person has granted to an app.
+    /// Returns a person's grant to an app.
     func grant(_ account: String, to app: GitHubSection.App) -> GitHubGrant? {
         find(GitHubGrant.self, GitHubGrant.key(account, client: app.clientID))
     }
 }
 
 extension Transaction {
-    /// Begins a grant, or widens the one there is.
+    /// Makes a grant, or extends the existing one.
     mutating func consent(_ account: String, to app: GitHubSection.App, scopes: GitHubScopes) -> GitHubGrant {
         guard var grant = grant(account, to: app) else {
             let grant = GitHubGrant(account: account, client: app.clientID, createdAt: now, scopes: scopes)
@@ -115,7 +115,7 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a grant with every token and code of it.
+    /// Ends a grant with all of its tokens and codes.
     mutating func revoke(_ grant: GitHubGrant, because reason: String) {
         end(grant, because: reason)
         remove(TokenTimes.byGrant, grant.key)
@@ -125,7 +125,7 @@ extension Transaction {
 // MARK: - Tokens
 
 extension TableReading where Self: ~Copyable {
-    /// Whether ten tokens of these scopes were made within the last hour, which makes GitHub ask the person again.
+    /// Whether ten tokens of these scopes were made within the last hour, so that GitHub asks the person again.
     func exceedsTokenRate(_ grant: GitHubGrant, scopes: GitHubScopes) -> Bool {
         let set = GitHubGrant.TokenSet(grant: grant.key, scopes: scopes)
         let working = newest(GitHubGrant.tokensBySet, set, limit: GitHubGrant.tokensPerSet).map(\.details.createdAt)
@@ -134,7 +134,7 @@ extension TableReading where Self: ~Copyable {
         return (working + revoked).count { $0 > start } >= GitHubGrant.tokensPerSet
     }
 
-    /// Why a token that doesn't work doesn't, in a sentence after "the token".
+    /// Returns why a token doesn't work, as a sentence after "the token".
     func failure(of text: String) -> String {
         if let token = find(Token<GitHubGrant>.self, text) {
             let kind = token.kind == .access ? "an access token" : "a refresh token"
@@ -154,18 +154,18 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Adds an access token; the eleventh of its scopes pushes the oldest out.
+    /// Adds an access token. The eleventh of its scopes revokes the oldest.
     mutating func add(_ token: Token<GitHubGrant>) {
         put(token)
         if count(GitHubGrant.tokensBySet, token.set) > GitHubGrant.tokensPerSet,
             let oldest = first(GitHubGrant.tokensBySet, token.set)
         {
-            // Ten newer ones were made: when this one was doesn't count any more.
+            // Ten newer tokens exist, so the time of this one doesn't count any more.
             end(oldest, because: "an eleventh token for the same person, app and scopes revoked it (max_for_app)")
         }
     }
 
-    /// Ends a token and its counterpart. That an access token was made counts on.
+    /// Ends a token and its counterpart. An access token still counts for the rate.
     mutating func revoke(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
             guard let text, let known = find(Token<GitHubGrant>.self, text), known.kind == .access,
@@ -185,7 +185,7 @@ extension Transaction {
         }
     }
 
-    /// An access token that works now, with its person; marks it as used.
+    /// Returns an access token that works now, with its person, and marks it as used.
     mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
         guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
         guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {
@@ -202,12 +202,12 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Whether a text may be a token and this world knows nothing of it, so that only others may.
+    /// Whether the text may be a token, and this world has never issued it.
     func hasNeverGiven(_ text: String) -> Bool {
         (GitHubToken.kind(of: text) != nil || isPlaceholder(text)) && knowsNothing(of: text, GitHubGrant.self)
     }
 
-    /// Why a token that doesn't work doesn't, in a sentence. `name` is what it is called.
+    /// Returns why a token doesn't work, as a sentence. `name` is its name in the sentence.
     func failure(of text: String, called name: String) -> String {
         if text.isEmpty || hasNeverGiven(text) { return reason(againstUnknown: text, called: name) }
         return "\(name) \(world.read { $0.failure(of: text) })"
@@ -215,7 +215,7 @@ extension Exchange {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The person with this login, without case.
+    /// Returns the person with this login, in upper or lower case.
     func account(gitHubLogin login: String) -> Account? {
         first(Account.byIdentifier, "github.login:\(login.lowercased())")
     }

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-/// A person at GitHub.
+/// A person's profile at GitHub.
 struct GitHubProfile: AccountProfile {
     static let name = "github"
     static let about = "The person at GitHub."
@@ -125,7 +125,7 @@ struct GitHubProfile: AccountProfile {
         let known = KnownNames(seed[GitHubSection.self].organizations.map(\.login))
         var issues: [(place: String, message: String)] = []
         for (place, login) in orgs.enumerated() where !known.contains(login) {
-            // More issues aren't listed, and comparing words costs more than finding one.
+            // Further issues aren't listed, and comparing words costs more than finding an issue.
             let hint = issues.count < Issues.listed ? Spelling.hint(login, among: known.all) : ""
             issues.append(
                 (place: "orgs[\(place)]", message: "no organization \(Diagnosis.quote(login)) in github.orgs\(hint)"))
@@ -144,8 +144,8 @@ extension Rule where Self == IntegerRule {
 }
 
 extension Instant {
-    /// 2020-01-01T00:00:00Z: when people and organizations are made by default.
+    /// 2020-01-01T00:00:00Z, the default time at which people and organizations were created.
     static let gitHubCreation = Instant.first + .seconds(1_577_836_800)
-    /// 2026-01-01T00:00:00Z: when they last changed by default.
+    /// 2026-01-01T00:00:00Z, the default time of their last change.
     static let gitHubUpdate = Instant.first + .seconds(1_767_225_600)
 }

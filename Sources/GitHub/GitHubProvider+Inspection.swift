@@ -4,7 +4,7 @@ import JSON
 import OAuth
 import Time
 
-// What GitHub has to show of a person.
+// These sections describe a person at GitHub.
 
 extension GitHubProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {

@@ -1,6 +1,6 @@
 import EmulatorCore
 
-// From docs/backend.md and docs/clients.md.
+// The guides repeat parts of docs/backend.md and docs/clients.md.
 
 extension GitHubProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {

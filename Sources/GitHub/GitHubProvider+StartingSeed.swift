@@ -13,7 +13,7 @@ extension GitHubProvider {
         guard start.includes(GitHubSection.name) else { return }
         let client = start.app.client("GITHUB")
         let id = client.id ?? "Ov23liUnderstudy0001"
-        // On a loopback address GitHub takes any port and what lies below the path.
+        // On a loopback address, GitHub accepts any port and any path below this one.
         let callbacks = ["http://localhost/", "http://127.0.0.1/"] + [client.redirectURI].compactMap { $0 }
         let handlers = start.redirectURIs.filter { $0.hasPrefix("https://") }
         var members: [(String, JSONValue)] = [("name", "Example"), ("clientID", .string(id))]

@@ -22,9 +22,9 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     package static let host = "github.com"
     package static let apiHost = "api.github.com"
     package static let avatarHost = "avatars.githubusercontent.com"
-    /// Where GitHub Enterprise has its API.
+    /// The path of the API at GitHub Enterprise.
     static let enterprisePrefix = "/api/v3"
-    /// `iss` on callbacks; GitHub gives OAuth apps no ID tokens.
+    /// The `iss` of callbacks. GitHub gives OAuth apps no ID tokens.
     static let issuer = "https://github.com/login/oauth"
 
     let directory: GitHubDirectory
@@ -50,7 +50,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
-    /// At the API's own host, and where GitHub Enterprise has it.
+    /// Returns the operations of an endpoint: at the API's host, and at GitHub Enterprise's path.
     private func restOperations(_ endpoint: RESTEndpoint) -> [Operation] {
         let api = OperationTraits.api(restErrors(endpoint))
         let traits = endpoint.isEmpty ? api.withoutMembers : api
@@ -118,14 +118,15 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
-    /// Fixed paths before those with parameters, which would match them, too.
+    /// The endpoints. Fixed paths come before those with parameters, which would also match them.
     private var endpoints: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
             + tokenEndpoints
     }
 
-    /// An address that isn't served: JSON from the API, a page elsewhere. A method that isn't served is the same to GitHub.
+    /// Answers at unknown addresses: JSON from the API, a page elsewhere. GitHub treats an unknown method in the same
+    /// way.
     package func notServed(_ exchange: Exchange) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -140,16 +141,16 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             return try context.response(
                 to: answer, caller.viewer, rate: caller.rate, version: GitHubProvider.versions[0])
         } catch let error as RESTRefusal {
-            // Whether GitHub looks for the address first, isn't documented.
+            // Whether GitHub checks the address first isn't documented.
             return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
     }
 
-    /// What is asked for where nothing is.
+    /// The endpoint for unknown addresses.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
-    /// At the API, GitHub's answer to a body that it can't read; at the token endpoints their own error, and a page
-    /// elsewhere. Not documented.
+    /// Refuses a request that is too large. The API answers as to a body that it can't read, the token endpoints with
+    /// their own error, other hosts with a page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -171,7 +172,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         return exchange.world.read { $0.find(Token<GitHubGrant>.self, token)?.client }
     }
 
-    /// Revokes all grants of an account that is deleted. Whether webhooks are sent then isn't documented; none are.
+    /// Revokes all grants of a deleted account. Whether GitHub sends webhooks then isn't documented; none are sent
+    /// here.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {

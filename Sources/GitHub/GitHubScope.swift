@@ -40,7 +40,7 @@ enum GitHubScope: String, Codable, CaseIterable, Sendable {
     case writePublicKey = "write:public_key"
     case writeRepoHook = "write:repo_hook"
 
-    /// The scopes that this one holds, each with its own.
+    /// The scopes directly included in this one.
     var children: [GitHubScope] {
         switch self {
         case .repo: [.repoStatus, .repoDeployment, .publicRepo, .repoInvite, .securityEvents]
@@ -60,7 +60,7 @@ enum GitHubScope: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// What the consent page says of it.
+    /// The description on the consent page.
     var about: String {
         switch self {
         case .adminEnterprise: "Manage enterprises: runners, billing and profile"
@@ -106,7 +106,7 @@ enum GitHubScope: String, Codable, CaseIterable, Sendable {
     }
 }
 
-/// A set of scopes, kept as GitHub keeps it: one that another holds is dropped.
+/// A set of scopes in GitHub's form: a scope that another one includes is dropped.
 struct GitHubScopes: Hashable, Sendable {
     private let bits: UInt64
 
@@ -122,14 +122,13 @@ struct GitHubScopes: Hashable, Sendable {
         self.init(normalizing: scopes.reduce(0) { $0 | GitHubScopes.bit(of: $1) })
     }
 
-    /// Names separated by spaces or commas. Unknown ones are dropped without a word; how GitHub treats them isn't
-    /// documented.
+    /// Reads names separated by spaces or commas. Unknown ones are dropped; how GitHub treats them isn't documented.
     init(_ text: String) {
         let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
         self.init(names.lazy.compactMap { GitHubScope(rawValue: String(Substring($0))) })
     }
 
-    /// In alphabetical order.
+    /// The scopes, sorted.
     var scopes: [GitHubScope] { Places(bits).map { GitHubScopes.all[$0] } }
 
     var isEmpty: Bool { bits == 0 }
@@ -145,15 +144,15 @@ struct GitHubScopes: Hashable, Sendable {
 
     func union(_ other: GitHubScopes) -> GitHubScopes { GitHubScopes(normalizing: bits | other.bits) }
 
-    /// The scopes of `self` that `other` holds, too.
+    /// Returns the scopes that both sets include.
     func intersection(_ other: GitHubScopes) -> GitHubScopes {
         GitHubScopes(normalizing: effective & other.effective)
     }
 
-    /// Whether everything in `other` is granted by this.
+    /// Whether all of `other` is included.
     func covers(_ other: GitHubScopes) -> Bool { other.bits & ~effective == 0 }
 
-    /// Whether one of these is granted, directly or within another.
+    /// Whether one of these scopes is included, directly or within another.
     func allows(anyOf scopes: [GitHubScope]) -> Bool {
         scopes.contains { effective & GitHubScopes.bit(of: $0) != 0 }
     }
@@ -178,7 +177,7 @@ struct GitHubScopes: Hashable, Sendable {
     private static let all = GitHubScope.allCases.sorted { $0.rawValue < $1.rawValue }
     private static let names = all.map(\.rawValue)
     private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
-    /// For each scope, all those within it.
+    /// For each scope, all scopes within it.
     private static let below: [UInt64] = all.map { below($0) }
 
     private static func bit(of scope: GitHubScope) -> UInt64 { 1 << UInt64(numbers[scope] ?? 63) }
@@ -188,7 +187,7 @@ struct GitHubScopes: Hashable, Sendable {
     }
 }
 
-/// Written down by name, so that bits may change their meaning.
+/// Scopes are encoded by name, so that bits may change their meaning.
 extension GitHubScopes: Codable {
     init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode([GitHubScope].self))

@@ -5,12 +5,12 @@ import OAuth
 extension GitHubSection {
     /// An OAuth app or a GitHub App.
     struct App: Sendable {
-        /// What only a GitHub App has.
+        /// The properties that only a GitHub App has.
         struct Details: Sendable {
             let id: Int
             let slug: String
             let permissions: [String: String]
-            /// Where it is installed: logins in lower case, and their places in the seed.
+            /// The installations: logins in lower case, with their positions in the seed.
             private let installations: [String: Int]
             let webhookURL: String?
             let webhookSecret: String?
@@ -26,7 +26,7 @@ extension GitHubSection {
         let hasExpiringTokens: Bool
         let isSuspended: Bool
         let interaction: Interaction?
-        /// `nil` for an OAuth app.
+        /// The GitHub App's properties; `nil` for an OAuth app.
         let details: Details?
 
         var isGitHubApp: Bool { details != nil }
@@ -62,10 +62,10 @@ extension GitHubSection {
 }
 
 extension GitHubSection.App.Details {
-    /// Logins are compared without case.
+    /// Whether the app is installed at the account or organization with this login, in upper or lower case.
     func isInstalled(at login: String) -> Bool { installations[login.lowercased()] != nil }
 
-    /// The installations at the places with these logins, in the seed's order: each one's number among all, and the login.
+    /// Returns the installations among these logins, in the seed's order: the number of each, and the login.
     func installations(at logins: [String]) -> [(number: Int, login: String)] {
         let found = Dictionary(
             logins.compactMap { login in installations[login.lowercased()].map { ($0, login) } },

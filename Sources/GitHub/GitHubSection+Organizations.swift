@@ -25,7 +25,7 @@ extension GitHubSection {
         let samlEnforced: Bool
         let teams: [Team]
         private let teamPlaces: [String: Int]
-        /// Where each person's teams are among `teams`.
+        /// The positions of each person's teams in `teams`.
         private let placesByPerson: [String: [Int]]
 
         init(_ fields: inout Fields) {
@@ -72,10 +72,10 @@ extension GitHubSection {
             placesByPerson = Dictionary(grouping: people, by: \.id).mapValues { $0.map(\.place) }
         }
 
-        /// Slugs are compared without case.
+        /// Returns the team with this slug, in upper or lower case.
         func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
 
-        /// The teams that an account is in.
+        /// Returns the teams of an account.
         func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }
 
         func hides(from app: App) -> Bool {
@@ -89,7 +89,7 @@ extension GitHubSection {
         let name: String
         let description: String?
         let privacy: String
-        /// Maintainers and members by account, each once.
+        /// The maintainers and the members by account, each once.
         let people: [String]
         private let maintainers: Set<String>
         private let members: Set<String>

@@ -25,8 +25,8 @@ struct GitHubSection: SeedSection {
 
     let addsIssuer: Bool
     let redirectMismatch: RedirectMismatch
-    /// How early a poll may come. Polls exactly five seconds apart have been told to slow down, so how strict github.com
-    /// is seems to vary.
+    /// The most that a poll may be early. Polls exactly five seconds apart have been told to slow down, so github.com
+    /// seems to vary.
     let pollingTolerance: TimeSpan
     let deviceErrorStatus: Int
     let hasValidChecksums: Bool
@@ -91,7 +91,7 @@ struct GitHubSection: SeedSection {
 
     func secret(ofClient id: String) -> String? { apps.first { $0.clientID == id }?.secret }
 
-    /// A numeric ID, made from a name, for what has none in the seed.
+    /// Returns a numeric ID for an object without one in the seed, made of its name.
     static func number(from text: String) -> Int {
         Int(DerivedNumber.of("github:\(text)") % 100_000_000) + 1000
     }
@@ -130,7 +130,8 @@ extension GitHubSection {
         }
     }
 
-    /// An account lists its organizations; an organization only adds the role and the state of members.
+    /// The members of organizations. An account lists its organizations; an organization only adds the members' roles
+    /// and states.
     private struct Members {
         private let organizations: [String: [String]]
 

@@ -1,6 +1,6 @@
 import JOSE
 
-/// The form of GitHub's tokens: a prefix that says what it is, random characters, and a checksum of these.
+/// The form of GitHub's tokens: a prefix for the kind, random characters, and their checksum.
 ///
 /// The checksum is CRC-32 of the random characters, in base 62 with the alphabet `0-9A-Za-z`, six digits.
 /// <https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/>
@@ -12,11 +12,11 @@ package enum GitHubToken {
         case installation = "ghs_"
         case refresh = "ghr_"
 
-        /// Random characters before the checksum. For refresh tokens, which have 76 in all, the division isn't
-        /// documented.
+        /// The number of random characters before the checksum. Refresh tokens have 76 characters after the prefix; how
+        /// these are divided isn't documented.
         package var length: Int { self == .refresh ? 70 : 30 }
 
-        /// In a sentence after "it is".
+        /// The kind, in a sentence after "it is".
         package var about: String {
             switch self {
             case .personal: "a personal access token"
@@ -31,7 +31,7 @@ package enum GitHubToken {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     package static let checksumLength = 6
 
-    /// With `isGenuine` false the checksum is wrong, so that secret scanners ignore the token.
+    /// Makes a token. With `isGenuine` false, its checksum is wrong, so that secret scanners ignore it.
     static func make(_ kind: Kind, from random: inout Randomness, isGenuine: Bool = true) -> String {
         let body = random.text(kind.length, from: alphabet)
         var sum = checksum(of: Array(body.utf8))
@@ -39,7 +39,7 @@ package enum GitHubToken {
         return kind.rawValue + body + String(decoding: sum, as: UTF8.self)
     }
 
-    /// Six digits of base 62.
+    /// Returns the checksum, six digits of base 62.
     package static func checksum(of random: [UInt8]) -> [UInt8] {
         var rest = Int(CRC32.checksum(random))
         var digits: [UInt8] = []
@@ -50,10 +50,10 @@ package enum GitHubToken {
         return digits.reversed()
     }
 
-    /// What a text is, by its form; `nil` when it isn't one of these tokens.
+    /// Returns the kind of a token by its prefix; `nil` if it has none of these.
     package static func kind(of text: String) -> Kind? { Kind.allCases.first { text.hasPrefix($0.rawValue) } }
 
-    /// Whether the checksum fits; `nil` when the length is another than this kind's.
+    /// Whether the checksum is right; `nil` if the length isn't this kind's.
     package static func checksumHolds(in text: String) -> Bool? {
         guard let kind = kind(of: text) else { return nil }
         let body = Array(text.utf8.dropFirst(kind.rawValue.utf8.count))

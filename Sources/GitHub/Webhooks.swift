@@ -6,14 +6,14 @@ import JSON
 import OAuth
 import EmulatorCore
 
-// The webhook `github_app_authorization`, sent when a person revokes a GitHub App.
+// The webhook `github_app_authorization` is sent when a person revokes a GitHub App.
 // https://docs.github.com/webhooks/webhook-events-and-payloads#github_app_authorization
 // https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
 //
-// Quirks: OAuth apps have none. It isn't repeated when it fails. Whether an app that deletes a grant itself is told, too,
-// isn't documented; here only a person's own revocation is told.
+// Quirks: OAuth apps have none. A failed delivery isn't repeated. Whether an app that deletes a grant itself also gets
+// one isn't documented; here, only a person's own revocation is reported.
 
-/// A webhook, ready to be posted.
+/// A webhook that is ready to be sent.
 struct GitHubWebhook: Sendable {
     let url: String
     let headers: [(name: String, value: String)]
@@ -39,14 +39,14 @@ struct GitHubWebhook: Sendable {
         self.headers = headers
     }
 
-    /// Sixteen bytes as a UUID.
+    /// Formats sixteen bytes as a UUID.
     private static func identifier(_ bytes: [UInt8]) -> String {
         let digits = Array(Hex.encode(bytes))
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 }
 
-/// Posts webhooks in the background, once each.
+/// Sends webhooks in the background, once each.
 final class WebhookSender: Sendable {
     struct Delivery: Sendable {
         let status: Int?
@@ -55,14 +55,14 @@ final class WebhookSender: Sendable {
 
     private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
 
-    /// Posts it, and returns the result.
+    /// Sends a webhook, and returns the result.
     func deliver(_ webhook: GitHubWebhook) async -> Delivery {
         await withCheckedContinuation { continuation in
             send(webhook) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Posts it.
+    /// Sends a webhook in the background.
     func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void = { _ in }) {
         queue.async {
             do throws(OutgoingRequest.Failure) {
@@ -81,11 +81,11 @@ final class WebhookSender: Sendable {
 extension GitHubProvider {
     /// A grant that a person has ended.
     struct Revocation: Sendable {
-        /// What tells of it, for a GitHub App that has an address for that.
+        /// The webhook about it, for a GitHub App that has an address for webhooks.
         var webhook: GitHubWebhook?
     }
 
-    /// Ends a person's grant; `nil` when it has ended before.
+    /// Ends a person's grant; `nil` if it had ended before.
     func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) throws -> Revocation? {
         let delivery = try exchange.world.update { tables -> [UInt8]? in
             guard let grant = tables.grant(account.id, to: app) else { return nil }
@@ -102,8 +102,8 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/revocations
 
-    /// Revokes as the settings page does. For one person and one app it says what became of the webhook; for several, webhooks
-    /// are sent in the background.
+    /// Revokes grants as the settings page does. For one person and one app, the answer contains the webhook's result;
+    /// for several, the webhooks are sent in the background.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {
         let noClient: (String) -> String? = { id in
             directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil

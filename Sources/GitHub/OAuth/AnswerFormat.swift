@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// The form in which the token and device endpoints answer: form encoded unless `Accept` says otherwise.
+/// The form of the token and device endpoints' answers: form encoded, unless `Accept` says otherwise.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#response>
 enum AnswerFormat: Sendable {
     typealias Field = (name: String, value: JSONValue)
@@ -11,7 +11,7 @@ enum AnswerFormat: Sendable {
     case json
     case xml
 
-    /// The first type in `Accept` that is known decides; weights are ignored, as no client sends them here.
+    /// Reads `Accept`. The first known type decides; weights are ignored, because no client sends them here.
     init(accept: String?) {
         self = .form
         for type in (accept ?? "").utf8.split(separator: UInt8(ascii: ",")) {
@@ -28,7 +28,7 @@ enum AnswerFormat: Sendable {
         }
     }
 
-    /// Fields in JSON's order; the form's is alphabetical.
+    /// Returns a response. The fields keep their order in JSON, and are sorted in a form.
     func response(_ fields: [Field], status: Int = 200) -> Response {
         let headers = [
             (name: "Cache-Control", value: "max-age=0, private, must-revalidate"),

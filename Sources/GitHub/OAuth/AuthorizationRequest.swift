@@ -3,14 +3,14 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// A request to `/login/oauth/authorize`, checked.
+/// A checked request to `/login/oauth/authorize`.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
 struct AuthorizationRequest: Sendable {
     let app: GitHubSection.App
-    /// The one that was asked for, or the first that is registered.
+    /// The requested redirect URI, or the first registered one.
     let redirectURI: String
-    /// `nil` when `scope` was left out, which asks for what was granted before. Never for GitHub Apps, whose
-    /// permissions are their own.
+    /// The scopes; `nil` if `scope` was missing, which asks for the scopes granted before. It is never `nil` for GitHub
+    /// Apps, whose permissions are registered.
     let scopes: GitHubScopes?
     let wantsRefreshToken: Bool
     let state: Form.Field?
@@ -18,16 +18,16 @@ struct AuthorizationRequest: Sendable {
     /// The account that the client suggests.
     let login: String?
     let allowsSignup: Bool
-    /// Whether the person has to say which account, though one is signed in.
+    /// Whether the person must choose an account even if one is signed in.
     let selectsAccount: Bool
-    /// The request as it came, for the consent page to carry along.
+    /// The form as it came, for the consent page to carry along.
     let form: Form
 
-    /// Why a request is refused, and where the refusal is shown.
+    /// The reason for a refusal, and the place where it is shown.
     enum Refusal: Error, Sendable {
         /// GitHub's "not found" page.
         case unknownClient(Diagnosis)
-        /// GitHub's page that warns of the redirect_uri, or a redirect to a registered callback, as the seed says.
+        /// GitHub's page that warns of the redirect_uri, or a redirect to a registered callback, depending on the seed.
         case mismatch(GitHubSection.App, state: Form.Field?, Diagnosis)
         /// A redirect to the callback.
         case callback(OAuthError, redirectURI: String, state: Form.Field?)
@@ -43,14 +43,14 @@ struct AuthorizationRequest: Sendable {
         }
         challenge = try AuthorizationRequest.challenge(form, redirectURI, state)
         let names = form["scope"].map { $0.split { $0 == " " || $0 == "," }.map(String.init) }
-        // An empty `scope` counts as one that was left out.
+        // An empty `scope` counts as missing.
         scopes =
             app.isGitHubApp
             ? GitHubScopes.none : names.flatMap { $0.isEmpty ? nil : GitHubScopes($0.joined(separator: " ")) }
         wantsRefreshToken = names?.contains("offline_access") ?? false
         login = form["login"].flatMap { $0.isEmpty ? nil : $0 }
         allowsSignup = form["allow_signup"] != "false"
-        // Clients that aren't web sites can't be told apart by their address, so the person chooses each time.
+        // Clients that aren't web sites can't be distinguished by their address, so the person chooses each time.
         selectsAccount = form["prompt"] == "select_account" || !redirectURI.lowercased().hasPrefix("http")
         self.form = form
     }
@@ -84,7 +84,7 @@ struct AuthorizationRequest: Sendable {
         throw .mismatch(app, state: state, AuthorizationRequest.mismatch(of: uri, app))
     }
 
-    /// What is wrong with a `redirect_uri`, against each registered callback.
+    /// Returns the error in a `redirect_uri`, compared with each registered callback.
     static func mismatch(of uri: String, _ app: GitHubSection.App) -> Diagnosis {
         let known = app.callbacks.map { callback in
             "\(Diagnosis.quote(callback.text))" + (callback.issue(with: uri).map { " (\($0))" } ?? "")
@@ -103,8 +103,8 @@ struct AuthorizationRequest: Sendable {
             ])
     }
 
-    /// GitHub says that both parameters are required once one is there and that only S256 is supported; what it answers
-    /// otherwise isn't documented.
+    /// Returns the code challenge. GitHub says that both parameters are required if one is present, and that only S256
+    /// is supported. Its answer to other requests isn't documented.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {

@@ -7,8 +7,9 @@ import Time
 // GET /login/oauth/authorize, and POST from its own page
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity
 //
-// Quirks: response_type is ignored. An unknown client is a "not found" page. A person who granted the same scopes before isn't
-// asked again. Without `scope`, the code is for all that was granted before. Values in the redirect are form encoded.
+// Quirks: response_type is ignored. An unknown client leads to a "not found" page. A person who granted the same scopes
+// before isn't asked again. Without `scope`, the code is for all scopes granted before. Values in the redirect are form
+// encoded.
 
 extension GitHubProvider {
     func authorize(_ exchange: Exchange) throws -> Response {
@@ -16,7 +17,7 @@ extension GitHubProvider {
         do { request = try AuthorizationRequest(exchange.request.queryForm, directory) } catch {
             return refusal(error, exchange)
         }
-        // What is decided at once gets its code at once.
+        // The decision is made and its code is issued in one transaction.
         let (decision, code) = try exchange.world.update { tables -> (Decision, String?) in
             let decision = exchange.decision(
                 provider: name, client: request.app.clientID, interaction: request.app.interaction, in: &tables)
@@ -31,7 +32,7 @@ extension GitHubProvider {
         }
     }
 
-    /// `nil` where the decision isn't for a code.
+    /// Returns a code; `nil` if the decision doesn't lead to one.
     private func code(
         for request: AuthorizationRequest, _ decision: Decision, _ exchange: Exchange, _ tables: inout Transaction
     ) -> String? {
@@ -39,14 +40,14 @@ extension GitHubProvider {
         case .approve(let person, let outcome):
             let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
             return issueCode(for: request, by: person.id, granting: granted, exchange, &tables)
-        // The exchange of the code tells of it.
+        // The token endpoint reports this error.
         case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let person?):
             return issueCode(for: request, by: person.id, isUnverified: true, exchange, &tables)
         default: return nil
         }
     }
 
-    /// `granting` narrows what was asked for; people may leave scopes out.
+    /// Issues a code. `granting` limits the requested scopes, since people may deselect some.
     private func issueCode(
         for request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
         isUnverified: Bool = false,
@@ -65,7 +66,8 @@ extension GitHubProvider {
         return code
     }
 
-    /// Who is signed in, or the sign-in page first; then the consent page, unless there is nothing new to grant.
+    /// Shows the sign-in page if the browser isn't signed in, and then the consent page, unless there is nothing new to
+    /// grant.
     private func askPerson(_ exchange: Exchange, _ request: AuthorizationRequest) throws -> Response {
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
         let isMeant =
@@ -82,7 +84,7 @@ extension GitHubProvider {
             : approved(exchange, request, by: session.account.id)
     }
 
-    /// What the consent page's form says.
+    /// Handles the form of the consent page.
     func decide(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let original = answer.carriedRequest else {
@@ -123,7 +125,7 @@ extension GitHubProvider {
         failed(exchange, request, with: OAuthError.Code.accessDenied.rawValue, because: reason)
     }
 
-    /// An ordered error may have any name; GitHub's own bring their texts along.
+    /// Redirects with an ordered error, which may have any name. GitHub's own have their descriptions.
     private func failed(
         _ exchange: Exchange, _ request: AuthorizationRequest, with name: String,
         because reason: String = "this error was ordered as an outcome"
@@ -159,7 +161,7 @@ extension GitHubProvider {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
     }
 
-    /// `iss` (RFC 9207) goes on errors, too, which isn't documented.
+    /// Returns the redirect. Errors also have `iss` (RFC 9207), which isn't documented.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if settings.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }

@@ -2,7 +2,7 @@ import EmulatorCore
 import JOSE
 import Time
 
-/// A device that waits until a person enters its code.
+/// A device that is waiting for a person to enter its code.
 struct Device: Row {
     enum Decision: Codable, Sendable {
         case approved(account: String, GitHubScopes, isUnverified: Bool)
@@ -11,12 +11,12 @@ struct Device: Row {
 
     static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// Kept for a while after they expire, so that polls are answered `expired_token`.
+    /// The table. Rows are kept for a while after their expiry, so that polls get `expired_token`.
     static let table = Table<Device>("github.device", limit: 100_000, indexes: [byUserCode, byAccount]) {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<Device, String>("userCode") { $0.userCode }
-    /// By the person who has approved it.
+    /// The index by the person who has approved.
     static let byAccount = Index<Device, String>("account") { device in
         if case .approved(let account, _, _) = device.decision { account } else { nil }
     }
@@ -28,18 +28,18 @@ struct Device: Row {
     let scopes: GitHubScopes
     let wantsRefreshToken: Bool
     let expires: Instant
-    /// How far apart polls must be.
+    /// The least time between two polls.
     var interval = TimeSpan.seconds(5)
-    /// `nil` before the first poll.
+    /// The time of the last poll; `nil` before the first one.
     var polledAt: Instant?
     var decision: Decision?
     var isRedeemed = false
 }
 
-/// The times, within the last hour, at which people entered user codes of an app.
+/// The times within the last hour at which people entered user codes of an app.
 struct UserCodeEntries: Row {
     static let period = TimeSpan.hours(1)
-    /// How many codes people may enter for an app in `period`.
+    /// The most codes that people may enter for an app in `period`.
     static let limit = 50
     static let table = Table<UserCodeEntries>("github.userCodeEntries") { row in row.times.last.map { $0 + period } }
 
@@ -49,7 +49,7 @@ struct UserCodeEntries: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The device that shows this code, while it waits.
+    /// Returns the waiting device that shows this code.
     func device(showing userCode: String) -> Device? {
         guard let device = first(Device.byUserCode, userCode), device.expires > now, device.decision == nil else {
             return nil
@@ -59,17 +59,17 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// A user code that no other device shows.
+    /// Returns a user code that no other device shows.
     mutating func makeUserCode() -> String {
         while true {
-            // Which characters isn't documented; those in public logs are hexadecimal digits.
+            // The alphabet isn't documented; codes in public logs have hexadecimal digits.
             let text = random.text(8, from: Array("0123456789ABCDEF".utf8))
             let code = "\(text.prefix(4))-\(text.suffix(4))"
             if first(Device.byUserCode, code) == nil { return code }
         }
     }
 
-    /// Counts one more code that a person entered for an app; `false` when it is more than fifty within an hour.
+    /// Counts a code that a person entered for an app. Returns `false` if there were fifty within the last hour.
     mutating func countUserCode(of client: String) -> Bool {
         let now = self.now
         var entries = find(UserCodeEntries.self, client) ?? UserCodeEntries(key: client)

@@ -7,8 +7,8 @@ import Time
 // POST /login/device/code, and the polls at POST /login/oauth/access_token
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow
 //
-// Quirks: no client secret. There is no verification_uri_complete. A poll too early adds five seconds to the interval for
-// good. An app without the flow is refused with status 400 already when it asks for a code.
+// Quirks: there is no client secret and no verification_uri_complete. An early poll permanently adds five seconds to
+// the interval. An app without the flow is already refused when it asks for a code, with status 400.
 
 extension GitHubProvider {
     func deviceCode(_ exchange: Exchange) throws -> Response {
@@ -47,7 +47,7 @@ extension GitHubProvider {
     ) throws -> IssuedTokens {
         try checkDeviceFlow(of: app)
         let code = call["device_code"] ?? ""
-        // A refusal is returned, not thrown, because a poll that is refused counts, too.
+        // A refusal is returned, not thrown, because a refused poll counts too.
         let result = try exchange.world.update { tables -> Result<IssuedTokens, OAuthError> in
             guard var device = tables.find(Device.self, code), device.client == app.clientID, !device.isRedeemed else {
                 return .failure(incorrectDeviceCode(code, tables.find(Device.self, code), app))
@@ -76,7 +76,7 @@ extension GitHubProvider {
                 ? Diagnosis("this device code has already brought a token")
                 : Diagnosis("the device code was given to \"\(device.client)\", not to \"\(app.clientID)\"")
         } else {
-            // The code isn't quoted: it may be another world's secret.
+            // The code isn't quoted, because it may be another world's secret.
             diagnosis = Diagnosis(
                 code.isEmpty
                     ? "device_code is missing"
@@ -85,8 +85,8 @@ extension GitHubProvider {
         return OAuthError(.incorrectDeviceCode, diagnosis)
     }
 
-    /// Checks that the device code hasn't expired, and that the poll isn't too early: each early poll adds five seconds to the
-    /// interval.
+    /// Checks that the device code hasn't expired, and that the poll isn't early: each early poll adds five seconds to
+    /// the interval.
     private func checkPace(_ device: inout Device, at now: Instant) throws(OAuthError) {
         guard device.expires > now else {
             throw OAuthError(
@@ -106,7 +106,7 @@ extension GitHubProvider {
                 "wait \(device.interval.seconds) seconds from now on"), interval: device.interval)
     }
 
-    /// What the person's decision means for the device.
+    /// Returns the tokens or the error that follow from the person's decision.
     private func settle(
         _ device: inout Device, _ app: GitHubSection.App, in tables: inout Transaction
     ) throws(OAuthError) -> IssuedTokens {
@@ -133,7 +133,7 @@ extension GitHubProvider {
 }
 
 extension Device.Decision {
-    /// What was ordered for the next authorization, or the interaction's own answer; `nil` when a person has to be asked.
+    /// Converts an ordered outcome or the client's `interaction`; `nil` if a person must be asked.
     fileprivate init?(_ decision: OAuth.Decision, of device: Device) {
         switch decision {
         case .ask: return nil

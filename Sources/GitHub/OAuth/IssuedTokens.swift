@@ -3,14 +3,14 @@ import JSON
 import OAuth
 import Time
 
-/// What a code, a refresh token, an authorized device or an app's reset of a token brings.
+/// The tokens for a code, a refresh token, an authorized device, or an app's reset of a token.
 struct IssuedTokens: Sendable {
     let access: Token<GitHubGrant>
     let refresh: Token<GitHubGrant>?
 }
 
 extension GitHubProvider {
-    /// Makes an access token, and a refresh token where the app's tokens expire or the request wants one.
+    /// Issues an access token, and a refresh token if the app's tokens expire or the request asks for one.
     func issue(
         _ grant: GitHubGrant, _ scopes: GitHubScopes, to app: GitHubSection.App, withRefreshToken: Bool,
         isFromDevice: Bool, in tables: inout Transaction
@@ -43,7 +43,7 @@ extension GitHubProvider {
         return tokens
     }
 
-    /// The token endpoint's answer.
+    /// Returns the fields of the token endpoint's answer.
     func fields(of tokens: IssuedTokens) -> [AnswerFormat.Field] {
         var fields: [AnswerFormat.Field] = [("access_token", .string(tokens.access.key))]
         if let refresh = tokens.refresh {

@@ -3,24 +3,24 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// The errors of GitHub's OAuth endpoints:
+/// An error of GitHub's OAuth endpoints:
 /// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-authorization-request-errors> and
 /// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
-/// Descriptions are GitHub's; those that nobody has published are marked.
+/// The descriptions are GitHub's; unpublished ones are marked.
 struct OAuthError: Error, Sendable {
     enum Code: String, Sendable, CaseIterable {
-        // On the way back to the callback.
+        // These are sent to the callback.
         case accessDenied = "access_denied"
         case applicationSuspended = "application_suspended"
         case redirectURIMismatch = "redirect_uri_mismatch"
         case invalidRequest = "invalid_request"
-        // From the token endpoint.
+        // These are sent by the token endpoint.
         case incorrectClientCredentials = "incorrect_client_credentials"
         case badVerificationCode = "bad_verification_code"
         case badRefreshToken = "bad_refresh_token"
         case unverifiedUserEmail = "unverified_user_email"
         case unsupportedGrantType = "unsupported_grant_type"
-        // From the device flow.
+        // These are sent in the device flow.
         case authorizationPending = "authorization_pending"
         case slowDown = "slow_down"
         case expiredToken = "expired_token"
@@ -30,9 +30,9 @@ struct OAuthError: Error, Sendable {
 
     let code: Code
     let diagnosis: Diagnosis
-    /// With `slow_down`: how far apart polls must be from now on.
+    /// The interval of polls from now on, with `slow_down`.
     var interval: TimeSpan?
-    /// In place of GitHub's description.
+    /// The description that replaces GitHub's.
     var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {
@@ -41,13 +41,13 @@ struct OAuthError: Error, Sendable {
         self.interval = interval
     }
 
-    /// What can be ordered to travel back to the callback.
+    /// The errors that can be ordered in a redirect to the callback.
     static let ofAuthorizations = [
         Code.accessDenied, .applicationSuspended, .redirectURIMismatch, .invalidRequest,
     ].map(\.rawValue)
-    /// What the token endpoint can be ordered to answer.
+    /// The errors that can be ordered at the token endpoint.
     static let ofTokens = ordered(Code.allCases)
-    /// What the endpoint for device codes can be ordered to answer.
+    /// The errors that can be ordered at the endpoint for device codes.
     static let ofDeviceCodes = ordered([.deviceFlowDisabled, .incorrectClientCredentials, .applicationSuspended])
 
     private static func ordered(_ codes: [Code]) -> OperationTraits.Errors {
@@ -55,7 +55,7 @@ struct OAuthError: Error, Sendable {
             let code = Code(rawValue: order.name) ?? .invalidRequest
             var error = OAuthError(code, order.diagnosis)
             error.ownDescription = order.description
-            // Five seconds more than a device begins with.
+            // The new interval is five seconds more than a device's first one.
             if code == .slowDown { error.interval = .seconds(10) }
             return error.answer(AnswerFormat(accept: exchange.request.header("Accept")))
         }
@@ -91,7 +91,7 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// Of the redirect to the callback.
+    /// Returns the `error_uri` for a redirect to the callback.
     static func authorizationURI(of code: Code) -> String {
         switch code {
         case .accessDenied: "\(authorization)#access-denied"
@@ -101,12 +101,12 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// Of the token endpoint's answer.
+    /// The `error_uri` for the token endpoint's answer.
     private var exchangeURI: String {
         switch code {
         case .incorrectClientCredentials: "\(OAuthError.exchange)#incorrect-client-credentials"
         case .redirectURIMismatch: "\(OAuthError.authorization)#redirect-uri-mismatch2"
-        // So for refresh tokens, too, as github.com answers.
+        // github.com uses this address for refresh tokens too.
         case .badVerificationCode, .badRefreshToken: "\(OAuthError.exchange)#bad-verification-code"
         case .unverifiedUserEmail: "\(OAuthError.exchange)#unverified_user_email"
         case .slowDown, .deviceFlowDisabled: OAuthError.docs
@@ -117,7 +117,7 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// From the token endpoint: status 200, in the form that the client accepts.
+    /// Returns the token endpoint's answer: status 200, in the form that the client accepts.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
         var fields: [AnswerFormat.Field] = [
             ("error", .string(code.rawValue)),
@@ -126,7 +126,7 @@ struct OAuthError: Error, Sendable {
         ]
         if let interval { fields.append(("interval", .integer(interval.seconds))) }
         let response = format.response(fields, status: status)
-        // A poll that comes before the person has decided is no mistake.
+        // A poll before the person has decided is no mistake.
         return code == .authorizationPending ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 }

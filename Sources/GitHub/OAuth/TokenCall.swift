@@ -2,10 +2,10 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// The parameters of a call to the token or device endpoint: of the query, and of a form or JSON. The client's also come
-/// by Basic authentication.
+/// The parameters of a call to the token or device endpoint, from the query and from a form or JSON. The client's can
+/// also be in Basic authentication.
 struct TokenCall: Sendable {
-    /// The last of those that have one name counts.
+    /// The fields. If several have the same name, the last one counts.
     private let fields: [(name: String, value: String)]
     private let basic: (user: String, password: String)?
 

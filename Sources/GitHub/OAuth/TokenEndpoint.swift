@@ -9,10 +9,10 @@ import Time
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#2-users-are-redirected-back-to-your-site-by-github
 // https://docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens
 //
-// Quirks: errors come with status 200. Parameters come as a form, as JSON or in the query; the secret also by Basic. An
-// unknown client is 404. grant_type may be left out for a code. The same endpoint answers the device flow's polls. What
-// a refused exchange does to its code isn't documented, but clients try client authentication twice, so a code is used
-// up only when it is redeemed.
+// Quirks: errors have status 200. Parameters may be a form, JSON or in the query; the secret also by Basic. An unknown
+// client leads to 404. grant_type may be missing for a code. The same endpoint answers the device flow's polls. The
+// effect of a refused exchange on its code isn't documented; clients try client authentication twice, so only a
+// successful exchange uses up the code.
 
 extension GitHubProvider {
     func token(_ exchange: Exchange) throws -> Response {
@@ -90,7 +90,8 @@ extension GitHubProvider {
         }
     }
 
-    /// GitHub's order isn't documented. The redirect URI needn't be the authorization's, only a registered one.
+    /// Returns the checks. GitHub's order isn't documented. The redirect URI may be any registered one, not only the
+    /// authorization's.
     private static func redemption(for app: GitHubSection.App) -> Redemption {
         Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier]) { sent, authorized in
             guard let sent, !sent.isEmpty, sent != authorized else { return true }
@@ -124,7 +125,7 @@ extension GitHubProvider {
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
-    /// Only people whose primary address is verified can sign in.
+    /// Refuses people whose primary address isn't verified.
     func checkAddress(of account: Account, isUnverified: Bool) throws(OAuthError) {
         if isUnverified {
             throw OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as an outcome"))
@@ -144,7 +145,7 @@ extension GitHubProvider {
     ) throws -> IssuedTokens {
         let text = call["refresh_token"] ?? ""
         let known = exchange.world.read { $0.find(Token<GitHubGrant>.self, text) }
-        // A token that came by the device flow is refreshed without a secret.
+        // A token from the device flow is refreshed without a secret.
         let isFromDevice = known.map { $0.kind == .refresh && $0.details.isFromDevice } ?? false
         if !isFromDevice || call.clientSecret != nil { try authenticate(call, app) }
         let issued = try exchange.world.update { tables -> IssuedTokens? in

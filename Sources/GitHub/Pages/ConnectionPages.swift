@@ -6,7 +6,8 @@ import EmulatorCore
 // GET /settings/applications, GET and POST /settings/connections/applications/CLIENT
 // https://docs.github.com/apps/oauth-apps/using-oauth-apps/reviewing-your-authorized-oauth-apps
 //
-// Where a person sees which apps they authorized, and revokes. It is the `html_url` that apps are told to link to.
+// A person sees the authorized apps on these pages, and revokes them. Apps are told to link to the `html_url` of this
+// page.
 
 extension GitHubProvider {
     func connections(_ exchange: Exchange) -> Response {
@@ -79,7 +80,7 @@ extension GitHubProvider {
 
     private func scopeText(_ scope: GitHubScope) -> String { "\(scope.about) · " }
 
-    /// Who is signed in, and the button that signs out.
+    /// Returns the name of the signed-in account and the link to another one.
     private func account(_ exchange: Exchange, _ session: SignedIn, at path: String) -> HTML {
         let again = Form(fields: [Form.Field(name: "return_to", value: path)]).encoded
         return Pages.link(exchange, "Not \(session.account.github.login)? Use another account", to: "/login?\(again)")
@@ -94,7 +95,7 @@ extension GitHubProvider {
                 "no such app is seeded\(directory.hint(forClient: client))"))
     }
 
-    /// The form's answer: the person revokes the app.
+    /// Handles the form: the person revokes the app.
     func revokeConnection(_ exchange: Exchange) throws -> Response {
         guard let app = directory.apps[exchange.parameters["client"] ?? ""] else { return noSuchApp(exchange) }
         guard let session = session(exchange) else {

@@ -4,7 +4,7 @@ import OAuth
 import EmulatorCore
 
 extension Pages {
-    /// Which app asks for which scopes, and whose account it is about. Scopes can be left out, as GitHub says that people may.
+    /// Shows the app, its requested scopes and the account. Scopes can be deselected, as GitHub says that people may.
     static func consent(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ session: SignedIn, granted: GitHubScopes?
     ) -> Response {
@@ -47,7 +47,7 @@ extension Pages {
         return content
     }
 
-    /// The scopes in words, each to be kept or left out; a GitHub App's permissions as they are.
+    /// Returns descriptions of the scopes, each with a choice; a GitHub App's permissions are listed.
     static func permissions(_ app: GitHubSection.App, _ scopes: GitHubScopes, granted: GitHubScopes?) -> HTML {
         let rows: [HTML]
         if let details = app.details {

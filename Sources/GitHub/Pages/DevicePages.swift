@@ -3,7 +3,7 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-// GET and POST /login/device, POST /login/device/confirmation: where a person enters the code that a device shows.
+// GET and POST /login/device, POST /login/device/confirmation: a person enters a device's code on these pages.
 
 extension GitHubProvider {
     func devicePage(_ exchange: Exchange) -> Response {
@@ -38,7 +38,7 @@ extension GitHubProvider {
         return issue.map { page.diagnosed($0) } ?? page
     }
 
-    /// After a code was entered: which app asks for which scopes.
+    /// Shows the app and its requested scopes, after a code was entered.
     func confirmDevice(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
@@ -107,7 +107,8 @@ extension GitHubProvider {
             ])
     }
 
-    /// Case, spaces and a missing hyphen don't matter; GitHub's page used to require the hyphen.
+    /// Returns the entered code in its canonical form, without regard to case, spaces and a missing hyphen. GitHub's
+    /// page used to require the hyphen.
     private static func normalize(_ typed: String) -> String {
         let letters = typed.uppercased().filter { $0.isLetter || $0.isNumber }
         return "\(letters.prefix(4))-\(letters.dropFirst(4))"

@@ -1,7 +1,7 @@
 import EmulatorCore
 
 extension Look {
-    /// Grey with thin lines, a narrow column, a green button.
+    /// The theme of GitHub's pages: grey with thin lines, a narrow column, a green button.
     static let github = Look(
         name: "GitHub",
         style: """

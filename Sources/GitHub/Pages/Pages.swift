@@ -3,13 +3,13 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-/// The pages that people see at github.com. They work without scripts and by keyboard, and carry no logo.
+/// The pages at github.com. They work without scripts and by keyboard, and have no logo.
 enum Pages {
     static func base(_ exchange: Exchange) -> String { exchange.address.base(of: GitHubProvider.host) }
 
     static func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
         var response = Page.response(title: title, status: status, look: .github, content)
-        // A page that asks for consent is never shown within another.
+        // A page that asks for consent must not be shown within another.
         response.headers += [
             (name: "X-Frame-Options", value: "deny"),
             (name: "Content-Security-Policy", value: "frame-ancestors 'none'"),
@@ -45,12 +45,13 @@ enum Pages {
         ).diagnosed(diagnosis)
     }
 
-    /// What github.com shows to an unknown `client_id`, and at an address that it doesn't have.
+    /// Returns github.com's page for an unknown `client_id` or address.
     static func notFound(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response {
         problem(exchange, 404, "This page doesn't exist", diagnosis)
     }
 
-    /// What github.com has shown since 2024 to a redirect_uri that doesn't match. Its status isn't documented.
+    /// Returns the page that github.com has shown since 2024 for a redirect_uri that doesn't match. Its status isn't
+    /// documented.
     static func mismatch(_ exchange: Exchange, _ app: GitHubSection.App, _ diagnosis: Diagnosis) -> Response {
         page(
             "Be careful!", status: 400,

@@ -3,21 +3,21 @@ import JOSE
 import EmulatorCore
 import Time
 
-/// Who is signed in with a browser.
+/// A person's session with a browser.
 struct Session: Row {
     static let table = Table<Session>("github.session", limit: 100_000, indexes: [byAccount]) { $0.expires }
     static let byAccount = Index<Session, String>("account") { $0.account }
 
-    /// The cookie's value.
+    /// The value of the cookie.
     let key: String
     let account: String
     let expires: Instant
-    /// Comes back with every form, so that no other site can post one.
+    /// A token in every form, so that no other site can post one.
     let authenticityToken: String
-    /// Whether the person chose the account just now, for the request that is under way.
+    /// Whether the person has just chosen the account, for the present request.
     var isFresh = true
 
-    /// What orders call it: the cookie's value is a secret.
+    /// The session's ID in orders, because the cookie's value is a secret.
     var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
 }
 
@@ -48,7 +48,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Signs `account` in and goes to `path` on github.com.
+    /// Signs `account` in, and redirects to `path` on github.com.
     func signIn(_ account: String, _ exchange: Exchange, then path: String) throws -> Response {
         let id = try exchange.world.update(for: account) { tables in
             let session = Session(
@@ -80,7 +80,7 @@ extension GitHubProvider {
         "Path=\(exchange.address.cookiePath); HttpOnly; SameSite=Lax"
     }
 
-    /// A path on github.com; `/` for anything that could lead elsewhere.
+    /// Returns a path on github.com; `/` for anything that could lead elsewhere.
     static func local(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.contains("\\"),
             !path.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F })
@@ -90,7 +90,7 @@ extension GitHubProvider {
 }
 
 extension Transaction {
-    /// Whether the person chose the account just now, which counts for one request.
+    /// Whether the person has just chosen the account, which counts for one request.
     mutating func useFreshness(of session: String) -> Bool {
         guard var known = find(Session.self, session), known.isFresh else { return false }
         known.isFresh = false

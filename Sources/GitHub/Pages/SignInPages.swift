@@ -10,11 +10,11 @@ import EmulatorCore
     import Foundation
 #endif
 
-// GET /login, POST /session, GET and POST /signup, POST /logout
-// Where a person signs in. There are no passwords: people are chosen from a list.
+// GET /login, POST /session, GET and POST /signup, POST /logout: a person signs in on these pages. There are no
+// passwords: people are chosen from a list.
 
 extension Pages {
-    /// To the sign-in page, and back to the request afterwards.
+    /// Redirects to the sign-in page, which returns to the request.
     static func redirectToSignIn(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
         var fields = [Form.Field(name: "client_id", value: request.app.clientID)]
         if let login = request.login { fields.append(Form.Field(name: "login", value: login)) }
@@ -43,7 +43,7 @@ extension GitHubProvider {
             return PersonChooser.button(
                 account, title: account.github.login,
                 notes: GitHubProvider.notes(on: account, isSuggested: isSuggested),
-                // Somebody who isn't at the top would make a browser scroll.
+                // The browser would scroll to a focused person further down.
                 isSuggested: isSuggested && search == nil)
         }
         var content: [HTML] = [.tag("h1", [], "Sign in to GitHub")]
@@ -51,7 +51,7 @@ extension GitHubProvider {
             content.append(.tag("p", [("class", "soft")], "to continue to \(app.name)"))
         }
         if chooser.isEmpty { content.append(.tag("p", [], "Nobody is seeded yet.")) }
-        // A search takes what else the query said along.
+        // A search keeps the query's other parameters.
         let carried = ["client_id", "login", "allow_signup"].compactMap { name in
             query[name].map { HTML.hidden(name, $0) }
         }

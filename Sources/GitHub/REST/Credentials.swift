@@ -3,21 +3,21 @@ import JOSE
 import OAuth
 import EmulatorCore
 
-// Who calls the API: https://docs.github.com/rest/authentication/authenticating-to-the-rest-api
+// The caller is identified as in https://docs.github.com/rest/authentication/authenticating-to-the-rest-api
 //
-// Quirks: `Bearer` and `token` mean the same, in any case. A token also comes as Basic's password, or as its user name
-// with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications take
-// the app's client ID and secret by Basic only; what they say to other credentials isn't documented.
+// Quirks: `Bearer` and `token` mean the same, in upper or lower case. A token may also be Basic's password, or its user
+// name with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications
+// only accept the app's client ID and secret by Basic; their answer to other credentials isn't documented.
 
-/// Who calls, as far as it can be said without a look at the world.
+/// The caller, as far as it is known without the world.
 private enum Credentials {
     case known(Viewer)
     case token(String)
-    /// Nobody, because what the endpoint needs is missing or of the wrong kind.
+    /// No caller: the required credentials are missing or of the wrong kind.
     case refused(RESTAnswer)
 }
 
-/// Who calls, how much of the hour's requests is used, and what the caller is refused with.
+/// The caller, the caller's rate limit, and the refusal if there is one.
 struct Admission: Sendable {
     let viewer: Viewer
     let rate: RateStatus
@@ -25,12 +25,12 @@ struct Admission: Sendable {
 }
 
 extension GitHubProvider {
-    /// `counts` says whether the request is one of the hour's.
+    /// Identifies the caller of an endpoint. `counts` means that the request counts for the rate limit.
     ///
-    /// - Throws: "Bad credentials", which is of nobody, so that nothing is counted.
+    /// - Throws: "Bad credentials", which has no caller, so that nothing is counted.
     func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws -> Admission {
         let credentials = try credentials(exchange, endpoint)
-        // A refusal isn't thrown in there: a token that is found to be too old is removed all the same.
+        // A refusal isn't thrown inside, because the removal of a token that is too old must be committed.
         return try exchange.world.update { tables in
             viewer(credentials, &tables).map { viewer in
                 var refusal: RESTAnswer?
@@ -81,7 +81,8 @@ extension GitHubProvider {
         }
     }
 
-    /// The body is quoted in <https://github.com/atom/pr-changelog/pull/10>. Whether the header goes before isn't documented.
+    /// The refusal of a token in the query. Its body is quoted in <https://github.com/atom/pr-changelog/pull/10>.
+    /// Whether a header would take precedence isn't documented.
     private static let tokenInQuery = RESTAnswer.error(
         400,
         "Must specify access token via Authorization header. "

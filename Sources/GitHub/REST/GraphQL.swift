@@ -4,8 +4,8 @@ import EmulatorCore
 
 // POST /graphql: https://docs.github.com/graphql/reference/queries
 //
-// `gh auth login` asks it who has signed in. Only that is served: `viewer` and its scalar fields, with aliases.
-// Anything else is answered as GraphQL answers a field that doesn't exist.
+// `gh auth login` uses it to ask who has signed in. Only that is served: `viewer` and its scalar fields, with aliases.
+// Other fields are answered as GraphQL answers unknown ones.
 
 extension GitHubProvider {
     static let graphQLEndpoint = RESTEndpoint("POST", "/graphql", "", .signedIn, accepted: [.repo]) { call in
@@ -64,13 +64,13 @@ struct GraphQLSyntaxError: Error {
     let message: String
 }
 
-/// A field of a query, with what is selected below it.
+/// A field of a query, with the selections below it.
 struct GraphQLSelection: Sendable {
     let name: String
     let field: String
     let selections: [GraphQLSelection]
 
-    /// The selections of one query; arguments, fragments and mutations aren't understood.
+    /// Parses the selections of a query. Arguments, fragments and mutations aren't supported.
     static func parse(_ text: String) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
         var tokens = tokens(of: text)[...]
         if tokens.first == "query" {

@@ -1,6 +1,6 @@
 import EmulatorCore
 
-/// Who belongs to an organization, and what a caller may see of it.
+/// A person's membership in an organization, and the caller's view of it.
 struct Membership: Sendable {
     enum State: String, Sendable {
         case active
@@ -28,14 +28,14 @@ struct Membership: Sendable {
 }
 
 extension RESTCall {
-    /// Whether the caller sees who belongs to an organization: a member with a token that may read organizations.
+    /// Whether the caller sees the members of an organization: a member with a token that may read organizations.
     func seesMembers(of membership: Membership) -> Bool {
         membership.isMember(viewer.account) && viewer.may(RESTCall.organizationScopes, permission: "members")
     }
 
     static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
 
-    /// What an organization says to an app that it hasn't approved, or to a token without single sign-on.
+    /// Returns the organization's refusal of an app that it hasn't approved, or of a token without single sign-on.
     /// <https://docs.github.com/organizations/managing-oauth-access-to-your-organizations-data/about-oauth-app-access-restrictions>
     func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
@@ -61,7 +61,7 @@ extension RESTCall {
         return answer
     }
 
-    /// The organizations of the caller that this token shows, and those that single sign-on keeps back.
+    /// Returns the caller's organizations that this token shows, and those that single sign-on hides.
     func visibleOrganizations() -> (shown: [GitHubSection.Organization], keptBack: [GitHubSection.Organization]) {
         guard case .person(let account, let app, _) = viewer else { return ([], []) }
         let mine = directory.organizations(of: account).filter { organization in

@@ -12,7 +12,7 @@ extension GitHubProvider {
         [
             RESTEndpoint("GET", "/", "meta/meta#github-api-root") { .ok(GitHubProvider.root($0.base)) },
             RESTEndpoint("GET", "/meta", "meta/meta#get-github-meta-information") { _ in
-                // This daemon speaks from loopback only.
+                // This daemon sends from loopback only.
                 let loopback: JSONValue = ["127.0.0.0/8", "::1/128"]
                 return .ok([
                     "verifiable_password_authentication": false, "hooks": loopback, "web": loopback, "api": loopback,
@@ -27,7 +27,7 @@ extension GitHubProvider {
                 [self] call in
                 let rate = call.exchange.world.read { tables in self.rate(of: call.viewer, tables) }
                 let core = rate.json
-                // What these count isn't served, so nothing of it is used up.
+                // These limits are for calls that aren't served, so nothing is used.
                 let idle = RateStatus(limit: rate.limit, used: 0, resetsAt: rate.resetsAt).json
                 // GitHub's schema requires search: 30 requests a minute, 10 without a token.
                 // https://docs.github.com/rest/search/search#rate-limit

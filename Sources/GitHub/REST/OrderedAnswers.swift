@@ -2,7 +2,7 @@ import HTTPServer
 import EmulatorCore
 import Time
 
-// What the REST API can be ordered to answer. Its errors have no codes, so an order names one by its message.
+// These are the errors that can be ordered at the REST API. They have no codes, so an order names one by its message.
 // https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
 
 extension GitHubProvider {
@@ -17,7 +17,7 @@ extension GitHubProvider {
         ("Validation Failed", 422, nil, nil),
         (primaryLimit, 403, RateStatus.documentation, nil),
         (RateStatus.secondary, 403, RateStatus.documentation, "60"),
-        // Seen, but not documented.
+        // These have been observed, but aren't documented.
         ("Server Error", 502, "", nil),
         ("Service unavailable", 503, "", nil),
     ]
@@ -43,7 +43,7 @@ extension GitHubProvider {
             var rate = caller?.rate
             switch known.message {
             case GitHubProvider.badCredentials: rate = nil
-            // Of the servers before the API.
+            // These are sent by servers in front of the API.
             case _ where known.status >= 500: rate = nil
             // Clients recognize the primary limit by its headers.
             case GitHubProvider.primaryLimit:

@@ -4,7 +4,7 @@ import EmulatorCore
 
 // https://docs.github.com/rest/orgs/orgs
 //
-// Quirks: organizations that restrict OAuth apps are missing from lists, and 403 when asked for directly.
+// Quirks: organizations that restrict OAuth apps are missing in lists, and give 403 if requested directly.
 
 extension GitHubProvider {
     private static let listRefusal = "You need at least read:org scope or user scope to list your organizations."
@@ -33,7 +33,7 @@ extension GitHubProvider {
                 .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
             }
         },
-        // By number: where GitHub redirects to when an organization has been renamed.
+        // GitHub redirects to this path, with the number, if an organization has been renamed.
         RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
             guard let organization = Int(call.parameter("id")).flatMap({ call.directory.organization(number: $0) })
             else { return call.notFound(because: "no organization has this number") }
@@ -41,7 +41,7 @@ extension GitHubProvider {
         },
     ]
 
-    /// The organization that the address names; its restrictions, where they apply.
+    /// Returns the answer for the organization in the path. With `isRestricted`, its restrictions are checked.
     static func find(
         _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {

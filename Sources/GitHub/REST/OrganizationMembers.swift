@@ -4,11 +4,11 @@ import EmulatorCore
 
 // https://docs.github.com/rest/orgs/members
 //
-// Quirks: membership is answered by status alone: 204 is a member, 404 isn't, and 302 leads those who may not see
-// members to the public list.
+// Quirks: membership is answered only by the status: 204 for a member, 404 otherwise, and 302 to the public list for
+// callers who may not see members.
 
 extension GitHubProvider {
-    // Not documented word for word.
+    // This isn't documented word for word.
     private static let membershipRefusal =
         "You need at least read:org scope or user scope to get information on your organization memberships."
 

@@ -1,8 +1,9 @@
 import HTTPServer
 import JSON
 
-// Lists in pages: https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api
-// Thirty to a page, a hundred at most; `Link` names the neighbours, with `last` wherever there is a `next`.
+// Lists have pages of thirty elements, a hundred at most:
+// https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api `Link` has the neighbouring pages,
+// with `last` if there is a `next`.
 
 extension RESTCall {
     func list(_ items: [JSONValue]) -> RESTAnswer {
@@ -12,7 +13,7 @@ extension RESTCall {
         return answer
     }
 
-    /// A list within an object that counts it.
+    /// Returns a list within an object that has the total count.
     func countedList(_ name: String, _ items: [JSONValue]) -> RESTAnswer {
         let page = page(of: items)
         let body = JSONObject([("total_count", .integer(Int64(items.count))), (name, .array(page.items))])
@@ -44,7 +45,7 @@ extension RESTCall {
         return (shown, [(name: "Link", value: links.joined(separator: ", "))])
     }
 
-    /// Where this request went, without its query.
+    /// The address of this request, without its query.
     private var address: String {
         let path = exchange.address.path
         return path.hasPrefix(GitHubProvider.enterprisePrefix) && base.api.hasSuffix(GitHubProvider.enterprisePrefix)

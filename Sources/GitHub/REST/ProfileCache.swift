@@ -1,21 +1,22 @@
 import EmulatorCore
 import Synchronization
 
-/// Profiles as they were last served: sign-ins ask for the same document again and again.
+/// A cache of served profiles, because sign-ins request the same document repeatedly.
 final class ProfileCache: WorldCache {
     struct Key: Hashable, Sendable {
         let account: String
         let isPrivate: Bool
-        /// The base of the URLs in it.
+        /// The base of the URLs in the profile.
         let api: String
     }
 
-    /// Bases follow from the request's Host header, so without a limit a client could make any number of them.
+    /// The most cached profiles. Bases follow from the Host header, so a client could otherwise make any number of
+    /// them.
     private static let limit = 1_000
 
     private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])
 
-    /// The profile of `account`, made anew when the account has changed.
+    /// Returns the profile of `account`. It is made again if the account has changed.
     func body(_ key: Key, of account: Account, make: () -> RESTBody) -> RESTBody {
         let known = profiles.withLock { $0[key] }
         if let known, known.account == account { return known.body }

@@ -4,9 +4,9 @@ import JOSE
 import JSON
 import EmulatorCore
 
-/// Where URLs in answers lead: to this daemon, in the form in which the request came.
+/// The base of URLs in answers: this daemon, in the form of the request's address.
 struct RESTBase: Sendable {
-    /// `https://api.github.com`, or `…/github.com/api/v3` for clients that know GitHub Enterprise's layout.
+    /// `https://api.github.com`, or `…/github.com/api/v3` for clients that use GitHub Enterprise's layout.
     let api: String
     /// `https://github.com`
     let html: String
@@ -21,8 +21,7 @@ struct RESTBase: Sendable {
     func avatar(_ id: Int) -> String { "\(avatars)/u/\(id)?v=4" }
 }
 
-/// A person, as the API shows them.
-/// <https://docs.github.com/rest/users/users#get-the-authenticated-user>
+/// A person in the API's form. <https://docs.github.com/rest/users/users#get-the-authenticated-user>
 struct UserDocument: Sendable {
     private let account: Account
     private let profile: GitHubProfile
@@ -34,7 +33,7 @@ struct UserDocument: Sendable {
         self.base = base
     }
 
-    /// The fields that stand for a person within other documents, in GitHub's order.
+    /// Returns the fields that represent a person in other documents, in GitHub's order.
     func simple(isPrivate: Bool = false) -> JSONObject {
         let url = "\(base.api)/users/\(profile.login)"
         return JSONObject([
@@ -52,7 +51,7 @@ struct UserDocument: Sendable {
         ])
     }
 
-    /// The whole profile; with `isPrivate` what only the person sees, too.
+    /// Returns the whole profile; with `isPrivate`, also the private part.
     func full(isPrivate: Bool) -> JSONObject {
         let email = UserDocument.text(publicEmail)
         let common = simple(isPrivate: isPrivate).members.map { ($0.key, $0.value) }
@@ -83,15 +82,15 @@ struct UserDocument: Sendable {
         ]
     }
 
-    /// The address on the profile: the primary one, if it is public.
+    /// The primary address, if it is public.
     private var publicEmail: String? {
         profile.primaryEmail.flatMap { $0.visibility == "public" && $0.verified ? $0.email : nil }
     }
 
-    /// 18 July 2017: accounts made before have a no-reply address without their number.
+    /// 18 July 2017. Accounts created before have a no-reply address without their number.
     private static let numberedAddresses = Instant.first + .seconds(1_500_336_000)
 
-    /// All addresses. Whoever keeps the primary one private has a no-reply address, too.
+    /// All addresses. A person whose primary address is private also has a no-reply address.
     /// <https://docs.github.com/account-and-profile/reference/email-addresses-reference>
     var emails: [JSONValue] {
         var emails = profile.emails
@@ -111,14 +110,15 @@ struct UserDocument: Sendable {
 
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
-    /// The older form of node IDs, which GitHub still takes: base64 of the type's length, the type and the number.
+    /// Returns a node ID in the older form, which GitHub still accepts: base64 of the type's length, the type and the
+    /// number.
     static func nodeID(_ type: String, _ id: Int) -> String {
         let length = type.utf8.count < 10 ? "0\(type.utf8.count)" : "\(type.utf8.count)"
         return Base64.encode(Array("\(length):\(type)\(id)".utf8))
     }
 }
 
-/// An organization, as the API shows it: <https://docs.github.com/rest/orgs/orgs#get-an-organization>.
+/// An organization in the API's form: <https://docs.github.com/rest/orgs/orgs#get-an-organization>.
 struct OrganizationDocument: Sendable {
     private let organization: GitHubSection.Organization
     private let base: RESTBase
@@ -159,7 +159,7 @@ struct OrganizationDocument: Sendable {
             ])
     }
 
-    /// <https://docs.github.com/rest/teams/teams#list-teams>
+    /// Returns a team in the API's form: <https://docs.github.com/rest/teams/teams#list-teams>
     func team(_ team: GitHubSection.Team) -> JSONObject {
         let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
         return JSONObject([
@@ -174,7 +174,7 @@ struct OrganizationDocument: Sendable {
         ])
     }
 
-    /// With its counts and its organization.
+    /// Returns a team with its counts and its organization.
     func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
         let members = team.people.count
         return JSONObject(

@@ -4,21 +4,21 @@ import JSON
 import OAuth
 import EmulatorCore
 
-/// An operation of the REST API: what it is called, what it needs, what it answers.
+/// An operation of the REST API.
 struct RESTEndpoint: Sendable {
     enum Access: Sendable {
-        /// Anyone, also without a token.
+        /// Anyone, even without a token.
         case anyone
-        /// Somebody who is signed in. OAuth apps need one of the scopes, unless there are none; GitHub Apps the
+        /// A person who is signed in. OAuth apps need one of the scopes, unless the list is empty; GitHub Apps need the
         /// permission.
         case person(scopes: [GitHubScope], permission: String?, refusal: MissingScope)
-        /// An app, by its client ID and secret.
+        /// An app with its client ID and secret.
         case app
-        /// Nobody: a request with credentials is refused.
+        /// Callers without credentials only.
         case nobody
     }
 
-    /// What a token without the scope is told.
+    /// The refusal of a token without the scope.
     enum MissingScope: Sendable {
         case notFound
         case forbidden(String)
@@ -26,14 +26,15 @@ struct RESTEndpoint: Sendable {
 
     let method: String
     let path: String
-    /// Where it is documented, below https://docs.github.com/rest/.
+    /// The path of its documentation, below https://docs.github.com/rest/.
     let documentation: String
     let access: Access
-    /// What `X-Accepted-OAuth-Scopes` lists.
+    /// The value of `X-Accepted-OAuth-Scopes`.
     let accepted: String
-    /// What `X-Accepted-GitHub-Permissions` lists. `allows_permissionless_access=true` is seen where a token needs none.
+    /// The value of `X-Accepted-GitHub-Permissions`. `allows_permissionless_access=true` has been observed where a
+    /// token needs none.
     let acceptedPermissions: String
-    /// Whether it answers without a body.
+    /// Whether its answer has no body.
     let isEmpty: Bool
     /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
     let title: String?
@@ -66,7 +67,7 @@ struct RESTEndpoint: Sendable {
     }
 }
 
-/// Who calls.
+/// The caller.
 enum Viewer: Sendable {
     case anonymous
     case app(GitHubSection.App)
@@ -84,7 +85,7 @@ enum Viewer: Sendable {
         }
     }
 
-    /// Whether an OAuth app's token has one of the scopes, or a GitHub App the permission.
+    /// Whether an OAuth app's token has one of the scopes, or a GitHub App has the permission.
     func may(_ scopes: [GitHubScope], permission: String? = nil) -> Bool {
         guard case .person(_, let app, let token) = self else { return false }
         if let details = app.details { return permission.map { details.permissions[$0] != nil } ?? true }
@@ -92,24 +93,24 @@ enum Viewer: Sendable {
     }
 }
 
-/// One request to an operation.
+/// A request to an operation.
 struct RESTCall: Sendable {
     let exchange: Exchange
     let viewer: Viewer
     let base: RESTBase
-    /// `2022-11-28` or later.
+    /// The API's version: `2022-11-28` or later.
     let version: String
     let documentation: String
     let directory: GitHubDirectory
 
     func parameter(_ name: String) -> String { exchange.parameters[name] ?? "" }
 
-    /// A person, by login, without case.
+    /// Returns the person with this login, in upper or lower case.
     func account(login: String) -> Account? {
         exchange.world.read { $0.account(gitHubLogin: login) }
     }
 
-    /// The profile of `account`, made once for as long as it stays the same.
+    /// Returns the profile of `account`, which is made again only if the account changes.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
         let key = ProfileCache.Key(account: account.id, isPrivate: isPrivate, api: base.api)
         let body = exchange.world.caches[ProfileCache.self].body(key, of: account) {
@@ -118,7 +119,7 @@ struct RESTCall: Sendable {
         return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
     }
 
-    /// An address that real GitHub may serve, and we don't.
+    /// Returns the answer for an address that GitHub may serve and we don't.
     func notServed() -> RESTAnswer { .notServed(exchange) }
 
     func notFound(because reason: String) -> RESTAnswer {
@@ -126,7 +127,7 @@ struct RESTCall: Sendable {
     }
 }
 
-/// A body's bytes and their entity tag.
+/// The bytes of a body, with their entity tag.
 struct RESTBody: Sendable {
     let bytes: [UInt8]
     let entityTag: String
@@ -137,12 +138,12 @@ struct RESTBody: Sendable {
     }
 }
 
-/// What an operation answers, before headers that all answers have.
+/// The answer of an operation, without the headers that all answers have.
 struct RESTAnswer: Sendable {
     var status: Int
     var body: RESTBody?
     var headers: [(name: String, value: String)] = []
-    /// RFC 3339; becomes `Last-Modified`.
+    /// The time for `Last-Modified`, in RFC 3339.
     var lastModified: String?
     var diagnosis: Diagnosis?
     var note: Note?
@@ -157,14 +158,14 @@ struct RESTAnswer: Sendable {
 
     static let noContent = RESTAnswer(status: 204, body: nil)
 
-    /// GitHub's error document: <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api>.
+    /// Returns GitHub's error document: <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api>.
     static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
         error(status, message, url: "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)"))
     }
 
     static func error(_ status: Int, _ message: String, url: String) -> RESTAnswer {
         let body: JSONValue = [
-            // It may quote a header.
+            // The message may quote a header.
             "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url),
             "status": .string(String(status)),
         ]

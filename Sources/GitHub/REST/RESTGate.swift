@@ -10,13 +10,14 @@ import Time
     import Foundation
 #endif
 
-// What is checked of every request to the REST API, in this order: User-Agent, a token that doesn't work, rate limit, version, Accept,
-// missing credentials, scope. And the headers of every answer.
+// Every request to the REST API is checked in this order: User-Agent, invalid token, rate limit, version, Accept,
+// missing credentials, scope. This file also adds the headers of every answer.
 // https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api
 //
-// Quirk: "Bad credentials" is the only answer without X-RateLimit headers, isn't counted, and comes before the version is looked at:
-// measured on 17 September 2026 in https://github.com/brekkylab/backlot/issues/273 and https://github.com/brekkylab/backlot/pull/243.
-// Where the limit and Accept stand among the rest isn't documented.
+// Quirk: "Bad credentials" is the only answer without X-RateLimit headers. It isn't counted, and precedes the check of
+// the version: measured on 17 September 2026 in https://github.com/brekkylab/backlot/issues/273 and
+// https://github.com/brekkylab/backlot/pull/243. The positions of the limit and of Accept in this order aren't
+// documented.
 
 extension GitHubProvider {
     static let versions = ["2022-11-28", "2026-03-10"]
@@ -24,7 +25,7 @@ extension GitHubProvider {
     func serve(_ endpoint: RESTEndpoint, _ exchange: Exchange, isEnterprise: Bool) throws -> Response {
         let context = RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
         if let refusal = refusal(of: exchange.request) { return refusal }
-        // The limit itself is free to ask for.
+        // Requests for the limit itself don't count.
         let isFree = endpoint.path == "/rate_limit"
         let admission: Admission
         do { admission = try admit(exchange, to: endpoint, counts: !isFree) } catch let error as RESTRefusal {
@@ -45,7 +46,7 @@ extension GitHubProvider {
             exchange: exchange, viewer: viewer, base: context.base, version: version,
             documentation: endpoint.documentation, directory: directory)
         let answer = try missingAccess(endpoint, call) ?? endpoint.run(call)
-        // Answers "not modified" are free for those who are signed in.
+        // An answer "not modified" doesn't count for signed-in callers.
         return try context.response(to: answer, viewer, rate: rate, version: version) { isUnchanged in
             try isUnchanged && viewer.account != nil && !isFree ? refund(viewer, in: exchange.world) : rate
         }
@@ -53,7 +54,7 @@ extension GitHubProvider {
 
     // MARK: - Refusals
 
-    /// Requests without User-Agent are refused before anything else is looked at.
+    /// Refuses requests without User-Agent before any other check.
     private func refusal(of request: Request) -> Response? {
         guard (request.header("User-Agent") ?? "").isEmpty else { return nil }
         let text =
@@ -77,7 +78,7 @@ extension GitHubProvider {
             .because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send one of these, or no header"))
     }
 
-    /// JSON in any of its names will do.
+    /// Refuses other types than JSON, which has several names.
     private func unsupportedType(_ request: Request) -> RESTAnswer? {
         let types = (request.header("Accept") ?? "*/*").utf8.split(separator: UInt8(ascii: ",")).map {
             Substring($0).mediaType
@@ -94,7 +95,7 @@ extension GitHubProvider {
         ).because(Diagnosis(expected: "application/vnd.github+json", "ask for JSON"))
     }
 
-    /// What a token may not do, before the operation is asked.
+    /// Refuses a token without the required scope or permission, before the operation runs.
     private func missingAccess(_ endpoint: RESTEndpoint, _ call: RESTCall) -> RESTAnswer? {
         guard case .person(let scopes, let permission, let refusal) = endpoint.access,
             case .person(_, let app, let token) = call.viewer
@@ -123,14 +124,14 @@ extension GitHubProvider {
     }
 }
 
-/// An answer that an operation isn't asked for.
+/// An answer that replaces the operation's.
 struct RESTRefusal: Error, Sendable {
     let answer: RESTAnswer
 
     init(_ answer: RESTAnswer) { self.answer = answer }
 }
 
-/// What is common to all answers to one request.
+/// The properties that all answers to a request share.
 struct RESTContext: Sendable {
     let base: RESTBase
     private let exchange: Exchange
@@ -161,7 +162,8 @@ struct RESTContext: Sendable {
         return HTTPDate.text(modified) == date
     }
 
-    /// No Strict-Transport-Security, though GitHub sends it: a browser would keep it for the real host.
+    /// Makes the response. It has no Strict-Transport-Security, although GitHub sends it: a browser would apply it to
+    /// the real host.
     func response(
         to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?,
         settle: (_ isUnchanged: Bool) throws -> RateStatus? = { _ in nil }
@@ -189,7 +191,7 @@ struct RESTContext: Sendable {
         if let version { headers.append((name: "x-github-api-version-selected", value: version)) }
         try (settle(isUnchanged) ?? rate)?.append(to: &headers)
         headers += [
-            // Sent whether or not there is an Origin.
+            // These are sent with and without an Origin.
             (name: "Access-Control-Allow-Origin", value: "*"),
             (name: "Access-Control-Expose-Headers", value: RESTContext.exposed),
             (name: "X-Frame-Options", value: "deny"), (name: "X-Content-Type-Options", value: "nosniff"),
@@ -208,14 +210,14 @@ struct RESTContext: Sendable {
 
     static func requestID(_ exchange: Exchange) -> String { "UNDY:R\(exchange.id.dropFirst())" }
 
-    /// `2026-08-27 11:29:55 UTC`.
+    /// Returns a time such as `2026-08-27 11:29:55 UTC`.
     static func date(_ instant: Instant) -> String {
         "\(instant.text.dropLast().split(separator: "T").joined(separator: " ")) UTC"
     }
 
-    /// What the token is good for. GitHub Apps have no scopes, and their answers speak of permissions instead:
-    /// <https://github.blog/changelog/2023-08-10-x-accepted-github-permissions-header-for-fine-grained-permission-actors/>. Which word
-    /// GitHub has there for a permission of a user isn't documented; this is the one by which an app asks for it.
+    /// Adds headers about the token's rights. GitHub Apps have no scopes, and their answers have permissions instead:
+    /// <https://github.blog/changelog/2023-08-10-x-accepted-github-permissions-header-for-fine-grained-permission-actors/>.
+    /// GitHub's word for a user's permission isn't documented; this is the one by which an app requests it.
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {
@@ -233,12 +235,12 @@ struct RESTContext: Sendable {
     }
 }
 
-/// Times as HTTP writes them: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
+/// Times in HTTP's form: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// From RFC 3339 in UTC, to the second.
+    /// Converts a time in RFC 3339 and UTC, to the second.
     static func text(_ timestamp: String) -> String {
         let bytes = Array(timestamp.utf8.prefix(19))
         func number(_ range: Range<Int>) -> Int? {
@@ -262,7 +264,7 @@ enum HTTPDate {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// By Sakamoto's congruence, for the Gregorian calendar.
+    /// Returns the day of the week, by Sakamoto's congruence for the Gregorian calendar.
     private static func weekday(_ year: Int, _ month: Int, _ day: Int) -> String {
         let offsets = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4]
         let year = month < 3 ? year - 1 : year

@@ -5,7 +5,7 @@ import Time
 // A person's limit counts the requests of all apps; requests without a token share a limit of their own. An hour begins
 // with its first request, by the world's clock.
 
-/// How much of an hour's requests is used.
+/// The state of a caller's rate limit.
 struct RateStatus: Sendable {
     static let period = TimeSpan.hours(1)
 
@@ -13,7 +13,7 @@ struct RateStatus: Sendable {
     let used: Int
     let resetsAt: Instant
 
-    /// Whether the request itself was one too many.
+    /// Whether the request itself exceeded the limit.
     var isRefused = false
 
     var remaining: Int { max(0, limit - used) }
@@ -30,11 +30,11 @@ struct RateStatus: Sendable {
 }
 
 extension RateStatus {
-    /// Where refusals say that it is documented, as is seen in logs of 2025 and 2026; the page itself has moved.
+    /// The documentation in refusals, as in logs of 2025 and 2026; the page itself has moved.
     static let documentation = "overview/rate-limits-for-the-rest-api"
 
-    /// Logs of `gh` in 2026 have these words. Before the request ID, they are those of
-    /// <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#rate-limit-errors>.
+    /// Returns the message of a refusal. The words are from logs of `gh` in 2026. Before the request ID, they are those
+    /// of <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#rate-limit-errors>.
     static func message(for viewer: Viewer, _ exchange: Exchange) -> String {
         let whose: String
         switch viewer {
@@ -63,7 +63,7 @@ extension RateStatus {
         + "(https://docs.github.com/en/site-policy/github-terms/github-terms-of-service)"
 }
 
-/// The requests of one person or app in the running hour.
+/// The requests of one person or app in the current hour.
 struct RequestCount: Row {
     static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
 
@@ -78,7 +78,7 @@ extension GitHubProvider {
         return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
     }
 
-    /// Counts a request, unless there is none left.
+    /// Counts a request, unless none is left.
     func spend(_ viewer: Viewer, _ tables: inout Transaction) -> RateStatus {
         let limit = rateLimit(viewer)
         var requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
@@ -90,7 +90,7 @@ extension GitHubProvider {
         return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
     }
 
-    /// Takes a counted request back.
+    /// Takes back a counted request.
     func refund(_ viewer: Viewer, in world: World) throws -> RateStatus {
         try world.update { tables in
             _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }
@@ -98,7 +98,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Those of the running hour, which begins now when the last one is over.
+    /// Returns the requests of the current hour, which begins now if the last one is over.
     private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
         if let known, known.resetsAt > now { return known }
         return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)

@@ -4,9 +4,9 @@ import EmulatorCore
 
 // https://docs.github.com/rest/teams/teams, https://docs.github.com/rest/teams/members
 //
-// Quirks: teams exist for members of their organization only; to others they are "not found". A team is found by its
-// organization's login and its slug, by both numbers (the form of the URLs in answers), and by its own number alone, which
-// is older and still called by sign-in libraries.
+// Quirks: teams are visible only to members of their organization; others get "not found". A team is found by its
+// organization's login and its slug, by both numbers (the form of the URLs in answers), or by its own number alone,
+// which is older and still used by sign-in libraries.
 
 extension GitHubProvider {
     private static let scopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]

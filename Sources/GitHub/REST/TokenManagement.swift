@@ -6,8 +6,8 @@ import EmulatorCore
 
 // https://docs.github.com/rest/apps/oauth-applications, https://docs.github.com/rest/credentials/revoke
 //
-// Quirks: an app authenticates with its client ID and secret by Basic. A token that is unknown, or another app's, is 404.
-// Deleting the grant kills every token of the person for the app. Revoking credentials takes no authentication at all.
+// Quirks: an app authenticates with its client ID and secret by Basic. An unknown token, or another app's, gives 404.
+// Deleting the grant revokes every token of the person for the app. Revoking credentials needs no authentication.
 
 extension GitHubProvider {
     var tokenEndpoints: [RESTEndpoint] {
@@ -48,7 +48,7 @@ extension GitHubProvider {
         withToken(call) { token in .ok(GitHubProvider.authorization(token, call)) }
     }
 
-    /// Ends the token, or what it is of. Of several requests at once, one does.
+    /// Ends the token or its grant. Of several concurrent requests, only one succeeds.
     private func end(
         _ call: RESTCall, _ change: @Sendable (Token<GitHubGrant>, inout Transaction) -> Void
     ) throws -> RESTAnswer {
@@ -62,7 +62,7 @@ extension GitHubProvider {
         }
     }
 
-    /// A new token in place of the old one, with the same scopes.
+    /// Replaces a token by a new one with the same scopes.
     private func resetToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app else { return call.notFound(because: "no app calls") }
@@ -86,7 +86,8 @@ extension GitHubProvider {
             ?? call.notFound(because: "the token was revoked meanwhile")
     }
 
-    /// A token with fewer permissions. There are no repositories here, so their restriction only shows in the answer.
+    /// Returns a token with fewer permissions. There are no repositories here, so their restriction only appears in the
+    /// answer.
     private func scopedToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {
@@ -110,7 +111,7 @@ extension GitHubProvider {
         }
     }
 
-    /// The token that the body names, if it is this app's and still works.
+    /// Finds the token in the body, if it is this app's and works.
     private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) throws -> RESTAnswer) rethrows -> RESTAnswer
     {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
@@ -157,7 +158,7 @@ extension GitHubProvider {
 
     // MARK: - Many
 
-    /// Always accepted: the answer doesn't say which of the tokens still worked.
+    /// Revokes tokens. The answer is always the same, so it doesn't reveal which of the tokens still worked.
     private func revokeCredentials(_ call: RESTCall) throws -> RESTAnswer {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let list = body["credentials"]?.array, list.allSatisfy({ $0.string != nil }) else {

@@ -4,8 +4,8 @@ import EmulatorCore
 
 // https://docs.github.com/rest/users/users, https://docs.github.com/rest/users/emails
 //
-// Quirks: `email` is the public address or null; all addresses are at /user/emails, which is 404 for a token without the
-// scope. The private part of the profile takes the scope `user` or `read:user`.
+// Quirks: `email` is the public address or null. All addresses are at /user/emails, which is 404 for a token without
+// the scope. The private part of the profile needs the scope `user` or `read:user`.
 
 extension GitHubProvider {
     static let userEndpoints: [RESTEndpoint] = [
@@ -14,7 +14,7 @@ extension GitHubProvider {
             step: Step(.userInfo, "ask who it is"), remarks: remarks
         ) { call in
             guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
-            // What a GitHub App's token shows of the private part isn't documented; the plan takes a permission.
+            // How much of the private part a GitHub App's token shows isn't documented; the plan needs a permission.
             let isPrivate =
                 call.viewer.app?.isGitHubApp ?? false
                 ? call.viewer.may([], permission: "plan") : call.viewer.may([.user, .readUser])
@@ -36,14 +36,14 @@ extension GitHubProvider {
         },
         RESTEndpoint("GET", "/users/:login", "users/users#get-a-user") { call in
             if let account = call.account(login: call.parameter("login")) { return shown(account, call) }
-            // GitHub shows organizations here, too.
+            // GitHub also shows organizations at this path.
             guard let organization = call.directory.organization(call.parameter("login")) else {
                 return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
             }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
         RESTEndpoint("GET", "/user/:account_id", "users/users#get-a-user-using-their-id") { call in
-            // An ID is digits. What else stands there is an address of its own, such as /user/repos, that isn't played.
+            // An ID has only digits. Other texts belong to addresses such as /user/repos, which aren't served.
             guard call.parameter("account_id").utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
                 return call.notServed()
             }
@@ -65,7 +65,7 @@ extension GitHubProvider {
         call.profile(of: account, isPrivate: false)
     }
 
-    /// Where the GitHub App is installed, of what the person can see.
+    /// Returns the installations of the GitHub App that the person can see.
     private static func installations(_ call: RESTCall) -> RESTAnswer {
         guard let account = call.viewer.account, let app = call.viewer.app, let details = app.details else {
             return RESTAnswer.error(
@@ -112,6 +112,6 @@ extension GitHubProvider {
 }
 
 extension RESTEndpoint.Access {
-    /// Anybody with a token, whatever its scopes.
+    /// Anybody with a token, with any scopes.
     static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
 }
