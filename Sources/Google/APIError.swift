@@ -2,18 +2,18 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// The errors of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>. Their sentences are those of public
-/// reports.
+/// An error of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>. The messages are those of
+/// public reports.
 struct APIError: Error, Sendable {
     let code: Int
     let status: String
     let message: String
     let diagnosis: Diagnosis
-    /// What `errors` holds in older APIs.
+    /// The members of `errors` in older APIs.
     private var legacy: [(name: String, value: JSONValue)] = []
-    /// `ErrorInfo.reason` of what is in `details`.
+    /// The `ErrorInfo.reason` in `details`.
     private var reason: String?
-    /// What `WWW-Authenticate` says after the realm: <https://github.com/codenameone/CodenameOne/issues/3135>.
+    /// The part of `WWW-Authenticate` after the realm: <https://github.com/codenameone/CodenameOne/issues/3135>.
     private var challenge: String?
 
     init(_ code: Int, _ status: String, _ message: String, reason: String? = nil, _ diagnosis: Diagnosis) {
@@ -28,7 +28,8 @@ struct APIError: Error, Sendable {
         "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
 
-    /// <https://github.com/Clancey/simple_auth/issues/97>, <https://github.com/googleapis/google-api-php-client/issues/1528>
+    /// Returns the error of a request without credentials: <https://github.com/Clancey/simple_auth/issues/97>,
+    /// <https://github.com/googleapis/google-api-php-client/issues/1528>
     static func noCredential(_ diagnosis: Diagnosis) -> APIError {
         let message = "Request is missing required authentication credential. \(expected)"
         var error = APIError(401, "UNAUTHENTICATED", message, diagnosis)
@@ -37,7 +38,8 @@ struct APIError: Error, Sendable {
         return error
     }
 
-    /// <https://github.com/googleapis/google-api-php-client/issues/1391>, <https://github.com/GeneralTask/task-manager/pull/997>
+    /// Returns the error of invalid credentials: <https://github.com/googleapis/google-api-php-client/issues/1391>,
+    /// <https://github.com/GeneralTask/task-manager/pull/997>
     static func invalidCredential(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             401, "UNAUTHENTICATED", "Request had invalid authentication credentials. \(expected)", diagnosis)
@@ -51,7 +53,7 @@ struct APIError: Error, Sendable {
 
     var response: Response { response(withList: false) }
 
-    /// With `errors` beside the status, as older APIs have it.
+    /// The response with `errors` beside the status, as in older APIs.
     var responseWithList: Response { response(withList: true) }
 
     private func response(withList: Bool) -> Response {
@@ -76,15 +78,15 @@ struct APIError: Error, Sendable {
         return response
     }
 
-    // MARK: - What can be ordered
+    // MARK: - Errors that can be ordered
 
     static let ordered = OperationTraits.Errors(["UNAUTHENTICATED", "PERMISSION_DENIED"]) { order, _ in
         guard order.name == "UNAUTHENTICATED" else { return APIError.insufficientScopes(order.diagnosis).response }
         return APIError.invalidCredential(order.diagnosis).response
     }
 
-    /// <https://github.com/kwent/react-google-contacts/issues/6>. Google's challenge names all scopes that would do; here it names those
-    /// of sign-in.
+    /// Returns the error of missing scopes: <https://github.com/kwent/react-google-contacts/issues/6>. Google's
+    /// challenge lists all sufficient scopes; here it lists those of sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

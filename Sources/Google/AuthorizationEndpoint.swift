@@ -7,10 +7,10 @@ import Time
 // GET /o/oauth2/v2/auth
 // https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
 //
-// Quirks: what is wrong with a request ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are
-// compared exactly. The callback carries scope, authuser, prompt and, lately, iss beside the code. A refresh token comes
-// with access_type=offline and only with the first consent, or with prompt=consent; an installed app gets one each time. People may
-// leave scopes of Google's APIs out.
+// Quirks: an invalid request ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are compared
+// exactly. The callback has scope, authuser, prompt and, recently, iss beside the code. A refresh token is issued with
+// access_type=offline, and only at the first consent or with prompt=consent; an installed app gets one each time.
+// People may deselect scopes of Google's APIs.
 
 extension GoogleProvider {
     func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
@@ -44,9 +44,9 @@ extension GoogleProvider {
         return page(GoogleError(name, nil, status: known.status, Diagnosis(reason)))
     }
 
-    /// What a page's form says.
+    /// Handles the form of a page.
     func decide(_ exchange: Exchange) throws -> Response {
-        // https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest: a request may be posted as a form, too.
+        // A request may also be posted as a form: https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest
         if exchange.request.bodyForm["response_type"] != nil {
             return try authorize(exchange, exchange.request.bodyForm)
         }
@@ -79,7 +79,8 @@ extension GoogleProvider {
         }
     }
 
-    /// Whom a hint means: an address, or `sub` (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
+    /// Returns the account of a hint: an address, or `sub`
+    /// (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
     func accountID(of hint: String, _ exchange: Exchange) -> String {
         account(named: hint, in: exchange.world) ?? hint
     }
@@ -87,7 +88,7 @@ extension GoogleProvider {
     private func choosePerson(
         _ exchange: Exchange, _ request: AuthorizationRequest, hint: String? = nil, search: PersonChooser.Search? = nil
     ) -> Response {
-        // "The account selection UI should be optimized for accounts at that domain": they stand before the others.
+        // "The account selection UI should be optimized for accounts at that domain": they come first.
         // https://developers.google.com/identity/openid-connect/openid-connect#hd-param
         let domain = request.form["hd"]
         return pages.choose(
@@ -102,7 +103,7 @@ extension GoogleProvider {
 
     // MARK: - Answers
 
-    /// What an approval brought about, as far as the request asked for it.
+    /// The result of an approval, limited to what the request asked for.
     private struct Approved: Sendable {
         let details: GoogleGrant.TokenDetails
         let code: String?
@@ -112,7 +113,7 @@ extension GoogleProvider {
         let at: Instant
     }
 
-    /// Records consent and makes a code and an access token; `nil` when the person is gone.
+    /// Records consent and makes a code and an access token; `nil` if the account doesn't exist any more.
     private func approve(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
     ) throws -> Approved? {
@@ -125,7 +126,7 @@ extension GoogleProvider {
             var details = GoogleGrant.TokenDetails(
                 scopes: request.includesGrantedScopes ? scopes.adding(grant.scopes) : scopes, nonce: request.nonce,
                 isOffline: request.isOffline)
-            // There are no sessions here: whoever signs in to an app signs in at Google, too.
+            // There are no sessions here: a person who signs in to an app also signs in at Google.
             if request.sessionClaims.contains("auth_time") { details.authTime = now }
             if request.sessionClaims.contains("amr") { details.methods = account.google.authenticationMethods }
             var code: String?
@@ -148,7 +149,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Google's page for somebody who may not use this app.
+    /// Returns Google's page for a person who may not use this app; `nil` if the person may.
     func blocked(_ client: GoogleClient, _ scopes: GoogleScopes, _ account: Account) -> Response? {
         if let domain = client.organization,
             !(account.google.hostedDomain?.equalsIgnoringASCIICase(domain) ?? false)
@@ -162,7 +163,7 @@ extension GoogleProvider {
                         expected: "one whose hostedDomain is \(Diagnosis.quote(domain))",
                         "the client's \"organization\" in the seed keeps others out")))
         }
-        // Who only signs in needn't be a test user: https://github.com/MomenSherif/react-oauth/issues/126
+        // A person who only signs in needn't be a test user: https://github.com/MomenSherif/react-oauth/issues/126
         guard client.publishingStatus == .testing, !scopes.optional.isEmpty,
             !client.testUsers.contains(account.id)
         else { return nil }
@@ -180,7 +181,7 @@ extension GoogleProvider {
                     "the client's publishing status is testing: name the account in its \"testUsers\"")))
     }
 
-    /// `granting` are the scopes that the person doesn't leave out.
+    /// Returns the answer to an approval. `granting` has the scopes that the person hasn't deselected.
     private func approved(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, granting: [String]? = nil
     ) throws -> Response {
@@ -205,7 +206,7 @@ extension GoogleProvider {
                 issuer: issuer(exchange), client: request.client.id, account: account, details: approved.details,
                 issuedAt: approved.at, accessToken: approved.accessToken, code: approved.code)
             do { response.append("id_token", try token.minted(exchange)) } catch {
-                // RFC 6749's name: what Google says isn't documented.
+                // The name is RFC 6749's: Google's isn't documented.
                 return failed(
                     exchange, request, "server_error", "the ID token can't be signed: \(error.description)")
             }
@@ -222,7 +223,7 @@ extension GoogleProvider {
     ) -> Response {
         var response = answer(exchange, request)
         response.append("state", exchange.redirectState(request.state)?.value)
-        // As in a callback of public logs: state=…&error_subtype=access_denied&error=interaction_required
+        // A callback in public logs has: state=…&error_subtype=access_denied&error=interaction_required
         if error == "interaction_required" { response.append("error_subtype", "access_denied") }
         response.append("error", error)
         return deliver(response, request).diagnosed(Diagnosis(reason))
@@ -232,14 +233,14 @@ extension GoogleProvider {
         AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
     }
 
-    /// To the redirect URI, or to the page that opened the pop-up.
+    /// Sends the response to the redirect URI, or to the page that opened the pop-up.
     private func deliver(_ response: AuthorizationResponse, _ request: AuthorizationRequest) -> Response {
         guard let origin = request.relayOrigin else { return response.deliver() }
         let fields = JSONObject(response.fields.map { ($0.name, .string($0.value)) })
         return AuthorizationResponse(redirectURI: origin, mode: .webMessage).messagePage(.object(fields))
     }
 
-    /// Google's own page, for errors that aren't sent to the redirect URI.
+    /// Returns Google's own page, for errors that aren't sent to the redirect URI.
     func page(_ error: GoogleError) -> Response {
         pages.problem(
             error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description)

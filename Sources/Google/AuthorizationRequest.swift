@@ -2,21 +2,21 @@ import EmulatorCore
 import HTTPServer
 import OAuth
 
-/// A request to the authorization endpoint, checked.
+/// A checked request to the authorization endpoint.
 /// <https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters>
 struct AuthorizationRequest: Sendable {
     let client: GoogleClient
     let redirectURI: String
-    /// The origin of the page whose pop-up this is; `nil` for a request that ends with a redirect.
+    /// The origin of the page that opened this pop-up; `nil` for a request that ends with a redirect.
     let relayOrigin: String?
     let responseTypes: Set<String>
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
     let mode: ResponseMode
-    /// What the ID token says of the person's session: `claims` asks for it, and the client may have it. What else `claims` asks for,
-    /// or that it can't be read, changes nothing. Not documented.
+    /// The claims about the person's session in the ID token: those that `claims` requests and the client may have.
+    /// Other content of `claims`, even if it can't be read, has no effect. Not documented.
     let sessionClaims: Set<String>
-    /// The request as it came, for the sign-in page to carry along.
+    /// The form as it came, for the sign-in page to carry along.
     let form: Form
 
     var nonce: String? { form["nonce"] }
@@ -27,9 +27,9 @@ struct AuthorizationRequest: Sendable {
     /// <https://developers.google.com/identity/protocols/oauth2/web-server#incrementalAuth>
     var includesGrantedScopes: Bool { form["include_granted_scopes"] == "true" }
 
-    /// What is missing is told before what is wrong, and response_type first
-    /// (<https://github.com/googleworkspace/node-samples/issues/79>, <https://github.com/googleworkspace/php-samples/issues/26>). The rest
-    /// of the order isn't documented.
+    /// Checks a request. Missing parameters are reported before wrong ones, and response_type first
+    /// (<https://github.com/googleworkspace/node-samples/issues/79>,
+    /// <https://github.com/googleworkspace/php-samples/issues/26>). The rest of the order isn't documented.
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
         if (form["response_type"] ?? "").isEmpty {
             throw GoogleError(
@@ -58,7 +58,7 @@ struct AuthorizationRequest: Sendable {
     private static func responseTypes(_ form: Form, _ client: GoogleClient) throws(GoogleError) -> Set<String> {
         let text = form["response_type"] ?? ""
         let types = Set(text.split(separator: " ").map(String.init))
-        // https://github.com/subdavis/Tusk/issues/372: tokens by the redirect are for clients of type web.
+        // Only clients of type web get tokens in the redirect: https://github.com/subdavis/Tusk/issues/372.
         let allowed: Set<String> = client.type == .web ? ["code", "id_token", "token"] : ["code"]
         if !types.isEmpty, types.isSubset(of: allowed) { return types }
         throw GoogleError(
@@ -73,7 +73,7 @@ struct AuthorizationRequest: Sendable {
 
     private static func checkNonce(_ form: Form, _ types: Set<String>) throws(GoogleError) {
         if types.contains("id_token"), (form["nonce"] ?? "").isEmpty {
-            // That it is required is documented, the words aren't.
+            // The requirement is documented, the words aren't.
             throw .missing("nonce", Diagnosis("nonce is missing: response_type id_token requires one"))
         }
         // https://github.com/odoo/odoo/pull/91443, https://github.com/google/google-api-javascript-client/issues/299
@@ -83,7 +83,7 @@ struct AuthorizationRequest: Sendable {
             Diagnosis("response_type token brings no ID token: leave nonce out, or ask for id_token, too"))
     }
 
-    /// Parameters with few values.
+    /// Checks parameters with only a few possible values.
     private static func checkChoices(_ form: Form) throws(GoogleError) {
         if let type = form["access_type"], !["online", "offline", ""].contains(type) {
             throw .invalidValue(of: "access_type", type, expected: "online or offline")
@@ -103,7 +103,8 @@ struct AuthorizationRequest: Sendable {
             prompts.contains(where: { !["none", "consent", "select_account"].contains($0) })
                 || prompts.contains("none") && prompts.count > 1
         else { return }
-        // https://github.com/googleapis/google-api-php-client/issues/2444. That "none" stands alone is OpenID Connect's rule.
+        // The words are from https://github.com/googleapis/google-api-php-client/issues/2444. That "none" must be the
+        // only value is OpenID Connect's rule.
         throw GoogleError(
             "invalid_request", "Invalid parameter value for prompt: Invalid prompt: \(text)",
             Diagnosis(
@@ -124,7 +125,7 @@ struct AuthorizationRequest: Sendable {
                     "write it in this way"))
         }
         guard CodeChallenge.isWellFormed(text) else {
-            // RFC 7636's rule; the words aren't documented.
+            // This is RFC 7636's rule; the words aren't documented.
             throw GoogleError(
                 "invalid_request", nil,
                 Diagnosis(expected: "43 to 128 unreserved characters", "the code_challenge can't be used"))
@@ -132,8 +133,8 @@ struct AuthorizationRequest: Sendable {
         return CodeChallenge(method: method, challenge: text)
     }
 
-    /// A code alone travels in the query, tokens in the fragment, unless a form is asked for. The discovery document lists the
-    /// modes; what a wrong one is answered isn't documented.
+    /// Returns the response mode: the query for a code alone, the fragment for tokens, unless a form is requested. The
+    /// discovery document lists the modes; the answer to a wrong one isn't documented.
     private static func mode(_ form: Form, _ types: Set<String>) throws(GoogleError) -> ResponseMode {
         let usual: ResponseMode = types == ["code"] ? .query : .fragment
         guard let name = form["response_mode"], !name.isEmpty else { return usual }

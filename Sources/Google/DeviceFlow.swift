@@ -7,17 +7,18 @@ import Time
 // POST https://oauth2.googleapis.com/device/code, the page https://www.google.com/device, and polls at the token endpoint
 // https://developers.google.com/identity/protocols/oauth2/limited-input-device
 //
-// Quirks: the page's address is called verification_url, not verification_uri. Polls are answered 428 while nobody has decided, and
-// 403 when they come too early or the person cancelled. Only a few scopes can be asked for.
+// Quirks: the page's address is called verification_url, not verification_uri. Polls are answered with 428 while no
+// decision was made, and with 403 if they are early or the person cancelled. Only a few scopes may be requested.
 
 extension GoogleProvider {
     static let deviceHost = "www.google.com"
     static let devicePath = "/device"
 
-    /// Where device codes are valid, in the table that all providers share.
+    /// The key of Google's device codes in the table that all providers share.
     private static let realm = issuer
     private static let pollInterval = TimeSpan.seconds(5)
 
+    /// The scopes that devices may request:
     /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#allowedscopes>
     private static let deviceScopes: Set<String> = Set(
         GoogleScopes(["openid", "email", "profile"]).names
@@ -54,7 +55,7 @@ extension GoogleProvider {
         } catch let error as GoogleError { return error.jsonResponse }
     }
 
-    /// No secret is asked for here.
+    /// Returns the client. This endpoint requires no secret.
     private func deviceClient(_ exchange: Exchange, _ form: Form) throws(GoogleError) -> GoogleClient {
         let id = form["client_id"] ?? ""
         guard !id.isEmpty else {
@@ -72,7 +73,7 @@ extension GoogleProvider {
         return client
     }
 
-    /// At the token endpoint.
+    /// Refuses other clients than devices at the token endpoint.
     func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
         guard client.type != .device else { return }
         // https://github.com/anxdpanic/plugin.video.youtube/issues/325
@@ -100,13 +101,14 @@ extension GoogleProvider {
         }
     }
 
+    /// Returns Google's error for a poll:
     /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-6:-handle-responses-to-polling-requests>
     static func deviceRefusal(_ refusal: OAuthRefusal) -> GoogleError {
         switch refusal.name {
         case "authorization_pending":
             GoogleError(refusal.name, "Precondition Required", status: 428, refusal.diagnosis)
         case "slow_down", "access_denied": GoogleError(refusal.name, "Forbidden", status: 403, refusal.diagnosis)
-        // What Google says of a code that has expired isn't documented: this is RFC 8628's name.
+        // Google's answer to an expired code isn't documented: this is RFC 8628's name.
         case "expired_token": GoogleError(refusal.name, nil, refusal.diagnosis)
         default: GoogleError("invalid_grant", "Malformed device code.", refusal.diagnosis)
         }
@@ -129,7 +131,7 @@ extension GoogleProvider {
 
     func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages.decide(exchange) }
 
-    /// What Google prints on devices is `google.com/device`.
+    /// Redirects from `google.com/device`, which Google shows on devices.
     func redirectToDevicePage(_ exchange: Exchange) -> Response {
         .redirect(to: exchange.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)
     }

@@ -6,13 +6,13 @@ import OAuth
 // GET https://accounts.google.com/.well-known/openid-configuration, and the keys
 // https://developers.google.com/identity/openid-connect/openid-connect#discovery
 //
-// Quirk: the keys come in two forms, a key set at /oauth2/v3/certs and certificates at /oauth2/v1/certs.
+// Quirk: the keys are published in two forms, a key set at /oauth2/v3/certs and certificates at /oauth2/v1/certs.
 
 extension GoogleProvider {
     func discovery(_ exchange: Exchange) -> Response {
         let accounts = exchange.address.base(of: GoogleProvider.host)
         let tokens = exchange.address.base(of: GoogleProvider.tokenHost)
-        // "Standard HTTP caching headers are used and should be respected." For how long isn't documented.
+        // "Standard HTTP caching headers are used and should be respected." The time isn't documented.
         return GoogleProvider.cached(
             seconds: 3600,
             [

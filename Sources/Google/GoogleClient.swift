@@ -11,18 +11,21 @@ struct GoogleClient: SeededOAuthClient {
         case android
         case device
 
-        /// As Google's errors call it. `WEB` and `NATIVE_DEVICE` are in public reports, the others aren't documented.
+        /// The type's name in Google's errors. `WEB` and `NATIVE_DEVICE` are in public reports, the others aren't
+        /// documented.
         var nameInErrors: String { self == .web ? "WEB" : "NATIVE_\(rawValue.uppercased())" }
 
-        /// Whether it is an app on a person's own device: such apps get a refresh token with every sign-in
+        /// Whether it is an app on a person's own device. Such apps get a refresh token with every sign-in
         /// (<https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>).
         var isInstalled: Bool { self != .web }
 
-        /// Apps of phones have none: <https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>.
+        /// Whether its clients have a secret. Phone apps have none:
+        /// <https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>.
         var hasSecret: Bool { self != .ios && self != .android }
     }
 
-    /// Google's console has it for the whole project: <https://support.google.com/cloud/answer/15549945>.
+    /// The publishing status. Google's console has it for the whole project:
+    /// <https://support.google.com/cloud/answer/15549945>.
     enum PublishingStatus: String, CaseIterable, Sendable {
         case production
         case testing
@@ -33,18 +36,18 @@ struct GoogleClient: SeededOAuthClient {
 
     let id: String
     let type: Kind
-    /// `nil` for clients whose type has none.
+    /// The secret; `nil` for types without one.
     let secret: String?
     let name: String
     let redirectURIs: [String]
     /// The origins of pages that may use Google's script for this client.
     let javaScriptOrigins: [String]
-    /// Schemes of redirect URIs, in lower case.
+    /// The schemes of its redirect URIs, in lower case.
     let schemes: [String]
     let publishingStatus: PublishingStatus
-    /// The accounts for whom an app in testing may ask for more than to sign in.
+    /// The accounts that an app in testing may ask for more than sign-in.
     let testUsers: Set<String>
-    /// The domain of the people who alone may use the app, if it is an organization's own.
+    /// The domain whose people alone may use the app, if it is internal to an organization.
     let organization: String?
     let sessionClaims: Set<String>
     let interaction: Interaction?
@@ -92,8 +95,9 @@ struct GoogleClient: SeededOAuthClient {
         schemes = hasSchemes ? ([GoogleClient.reversed(id)] + (appID.map { [$0] } ?? [])).map { $0.lowercased() } : []
     }
 
-    /// The number of its project, with which a client ID begins: <https://firebase.google.com/docs/projects/learn-more#config-files-objects>.
-    /// `nil` for IDs that have none, such as those of examples.
+    /// The number of its project, with which a client ID begins:
+    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>. It is `nil` for IDs without a
+    /// number, such as those of examples.
     var projectNumber: Substring? {
         guard let number = id.split(separator: "-", maxSplits: 1).first, number.utf8.count < id.utf8.count,
             number.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -101,10 +105,10 @@ struct GoogleClient: SeededOAuthClient {
         return number
     }
 
-    /// `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
+    /// Returns `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
     static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
 
-    /// Whether people may be sent back there.
+    /// Whether the browser may be redirected to the URI.
     func takes(_ uri: String) -> Bool {
         switch type {
         case .web: redirectURIs.contains { RegisteredRedirectURI($0).matches(uri) }
@@ -114,7 +118,7 @@ struct GoogleClient: SeededOAuthClient {
         }
     }
 
-    /// In lower case; empty when there is none.
+    /// Returns the scheme in lower case; empty if there is none.
     static func scheme(of uri: String) -> String {
         guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let scheme = uri[..<colon].lowercased()
@@ -126,7 +130,7 @@ struct GoogleClient: SeededOAuthClient {
         return isScheme ? scheme : ""
     }
 
-    /// What of a client the seed can't have.
+    /// Checks a client in a seed, beyond its schema.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
         for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }

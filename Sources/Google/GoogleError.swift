@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Google's error answers, of the token endpoint (<https://developers.google.com/identity/protocols/oauth2/web-server>) and of
-/// the authorization page (<https://support.google.com/accounts/answer/16668185>). The diagnosis travels beside them.
+/// An error answer of Google's token endpoint (<https://developers.google.com/identity/protocols/oauth2/web-server>) or
+/// authorization page (<https://support.google.com/accounts/answer/16668185>). The diagnosis is sent beside it.
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
-    /// `error_description`, and the sentence on Google's own page.
+    /// The `error_description`, and the sentence on Google's own page.
     let description: String?
     let diagnosis: Diagnosis
-    /// `error_uri`.
+    /// The `error_uri`.
     var uri: String?
 
     init(_ name: String, _ description: String?, status: Int = 400, _ diagnosis: Diagnosis) {
@@ -20,7 +20,7 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// A parameter without which Google can't go on: <https://github.com/googleapis/google-api-nodejs-client/issues/3089>,
+    /// Returns the error of a missing parameter: <https://github.com/googleapis/google-api-nodejs-client/issues/3089>,
     /// <https://github.com/googleworkspace/node-samples/issues/79>.
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
@@ -28,14 +28,14 @@ struct GoogleError: Error, Sendable {
             diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
     }
 
-    /// A parameter with a value that Google doesn't know: <https://github.com/googleworkspace/php-samples/issues/44>.
+    /// Returns the error of an unknown value: <https://github.com/googleworkspace/php-samples/issues/44>.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
             Diagnosis(received: "\(parameter) \(Diagnosis.quote(value))", expected: expected, "send one of these"))
     }
 
-    /// Scopes that Google doesn't have, as `scopes` says; `nil` when it has all.
+    /// Returns the error of unknown scopes; `nil` if Google has all of them.
     static func unknownScopes(_ scopes: GoogleScopes) -> GoogleError? {
         guard let fault = scopes.fault else { return nil }
         var error = GoogleError(
@@ -51,29 +51,30 @@ struct GoogleError: Error, Sendable {
 
     var jsonResponse: Response { response(isNamed: true) }
 
-    /// Without `error` unless it is named.
+    /// Returns the response. It has `error` only if `isNamed`.
     func response(isNamed: Bool) -> Response {
         var body = JSONObject()
         if isNamed { body["error"] = .string(name) }
         body["error_description"] = description.map { .string($0) }
         body["error_uri"] = uri.map { .string($0) }
         let response = GoogleProvider.json(.object(body), status: status)
-        // A poll that comes before the person has decided is no mistake.
+        // A poll before the person has decided is no mistake.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    // MARK: - What can be ordered
+    // MARK: - Errors that can be ordered
 
     static let ofTokens = ordered([
         ("invalid_request", 400, "Bad Request"), ("invalid_client", 401, "Unauthorized"),
         ("invalid_grant", 400, "Bad Request"), ("unauthorized_client", 401, "Unauthorized"),
         ("unsupported_grant_type", 400, "Invalid grant_type"), ("redirect_uri_mismatch", 400, "Bad Request"),
         ("invalid_scope", 400, "Bad Request"), ("admin_policy_enforced", 400, nil), ("org_internal", 403, nil),
-        // Of the device flow.
+        // These are errors of the device flow.
         ("authorization_pending", 428, "Precondition Required"), ("slow_down", 403, "Forbidden"),
         ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
-    /// Of the endpoint for device codes. With too many requests there is `error_code` in place of `error`:
+    /// The errors of the endpoint for device codes. For too many requests, the member is `error_code` instead of
+    /// `error`:
     /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-2:-handle-the-authorization-server-response>.
     static let ofDeviceCodes = OperationTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
@@ -101,8 +102,8 @@ struct GoogleError: Error, Sendable {
         }
     }
 
-    /// The statuses of errors that end at Google's own page when they are ordered; all others are sent to the redirect URI.
-    /// <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
+    /// The errors that end at Google's own page if they are ordered, with their statuses. All others are sent to the
+    /// redirect URI. <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),

@@ -3,21 +3,21 @@ import JOSE
 import OAuth
 import Time
 
-/// What a person has granted to a client. Scopes add up from one consent to the next.
+/// A person's grant to a client. Its scopes accumulate from one consent to the next.
 struct GoogleGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
-        /// Whether a refresh token comes with the access token.
+        /// Whether a refresh token is issued with the access token.
         let givesRefreshToken: Bool
     }
 
-    /// What one authorization was for. Its tokens carry these scopes only, even if the person has granted more before, unless
-    /// `include_granted_scopes` was true.
+    /// The details of one authorization. Its tokens have only its own scopes, even if the person has granted more
+    /// before, unless `include_granted_scopes` was true.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
-        /// The ID token of the sign-in has it, those of refreshes don't.
+        /// The nonce. The ID token of the sign-in has it, those of refreshes don't.
         var nonce: String?
-        /// What ID tokens say of the person's session at Google, if they do: `auth_time`, and `amr`.
+        /// The claims `auth_time` and `amr` about the person's session at Google, if ID tokens have them.
         var authTime: Instant?
         var methods: [String]?
         /// Whether `access_type` was `offline`.
@@ -25,23 +25,25 @@ struct GoogleGrant: OAuthGrant {
     }
 
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
-    /// The refresh tokens of a grant.
+    /// The index of refresh tokens by grant.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
-    /// With one more, the oldest stops: <https://developers.google.com/identity/protocols/oauth2#expiration>.
+    /// The most refresh tokens of a grant. One more revokes the oldest:
+    /// <https://developers.google.com/identity/protocols/oauth2#expiration>.
     static let refreshTokenLimit = 100
-    /// How long a grant to an app in testing lasts, if it is of more than scopes of sign-in: seven days from the consent, which
-    /// `refresh_token_expires_in` says as 604799
-    /// (<https://developers.google.com/identity/protocols/oauth2#expiration>, <https://support.google.com/cloud/answer/15549945>).
+    /// The lifetime of a grant to an app in testing, if it has other scopes than those of sign-in: seven days from the
+    /// consent, which `refresh_token_expires_in` gives as 604799
+    /// (<https://developers.google.com/identity/protocols/oauth2#expiration>,
+    /// <https://support.google.com/cloud/answer/15549945>).
     static let testingLifetime = TimeSpan.seconds(604_799)
-    /// How many scopes are remembered. With more, only the latest are.
+    /// The most scopes of a grant. If there are more, only the latest are kept.
     static let scopeLimit = 500
 
     let account: String
     let client: String
-    /// When the person consented first.
+    /// The time of the first consent.
     let since: Instant
     var scopes: Set<String>
-    /// When what was granted to an app in testing ends.
+    /// The time at which a grant to an app in testing ends.
     var expires: Instant?
 
     var key: String { GoogleGrant.key(account, client: client) }
@@ -60,7 +62,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Makes a grant, or adds scopes to the one that exists. `isAsked` says that the person was asked, whatever they granted before.
+    /// Makes a grant, or adds scopes to the existing one. `isAsked` means that the person was asked, even if the scopes
+    /// were granted before.
     mutating func consent(
         _ account: String, to client: GoogleClient, scopes: GoogleScopes, isAsked: Bool = false
     ) -> GoogleGrant {
@@ -78,7 +81,7 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a grant whose time is over, and all that came of it.
+    /// Ends a grant that has expired, with its codes and tokens.
     mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
         guard grant.hasEnded(at: now) else { return false }
         end(grant, because: "the app is in testing, and seven days have gone by since the person consented")
@@ -114,13 +117,13 @@ extension Transaction {
     }
 }
 
-/// What Google's codes and tokens look like. Not documented; their beginnings are what developers see.
+/// Makes codes and tokens in Google's form. It isn't documented; their beginnings are what developers see.
 enum GoogleToken {
     case code
     case access
     case refresh
 
-    /// `expires_in` says 3599, not an hour.
+    /// The lifetime: `expires_in` is 3599, not 3600.
     static let accessLifetime = TimeSpan.seconds(3599)
 
     func make(from random: inout Randomness) -> String {

@@ -2,7 +2,8 @@ import EmulatorCore
 import OAuth
 
 extension Look {
-    /// A large rounded card on pale blue; where there is room, what is asked stands beside who is asked.
+    /// The theme of Google's pages: a large rounded card on pale blue. On wide screens, the question is beside the
+    /// choices.
     static let google = Look(
         name: "Google",
         style: """

@@ -1,14 +1,14 @@
 import EmulatorCore
 import JSON
 
-/// A person at Google.
+/// A person's profile at Google.
 struct GoogleProfile: AccountProfile {
     static let name = "google"
     static let about = "The person at Google."
 
     let sub: String
     let hostedDomain: String?
-    /// How the person signs in at Google: <https://developers.google.com/identity/siwg/security-bundle>.
+    /// The ways in which the person signs in at Google: <https://developers.google.com/identity/siwg/security-bundle>.
     let authenticationMethods: [String]
 
     init(_ fields: inout Fields, of account: Account) {
@@ -22,7 +22,7 @@ struct GoogleProfile: AccountProfile {
             "How the person signs in at Google, `amr` in ID tokens of clients that ask for it.")
     }
 
-    /// The address of the picture. Nothing is served there.
+    /// The address of the picture, which isn't served.
     var picture: String { "https://lh3.googleusercontent.com/a/\(sub)=s96-c" }
 
     var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "sub", identifier: "google.sub:\(sub)")] }

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import OAuth
 
-// What Google has to show of a person.
+// These sections describe a person at Google.
 
 extension GoogleProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
@@ -25,7 +25,7 @@ extension GoogleProvider {
         return [InspectedSection("Profile", [profile]), apps]
     }
 
-    /// With all scopes that show anything.
+    /// Returns the person's user info with all scopes.
     private func userInfo(of account: Account) -> JSONValue {
         var body = JSONObject([("sub", .string(account.google.sub))])
         for (name, value) in GoogleScopes(["email", "profile"]).profile(of: account) { body[name] = value }

@@ -7,11 +7,11 @@ extension GoogleProvider {
         host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
     ]
 
-    /// Google's page for an address that it doesn't serve. With another method, hosts of APIs answer the same
-    /// (<https://github.com/googleapis/oauth2client/issues/750>), and that of the sign-in pages 405.
+    /// Returns Google's page for an unknown address. For an unknown method, the API hosts answer the same
+    /// (<https://github.com/googleapis/oauth2client/issues/750>), and the host of the sign-in pages answers 405.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path) = (exchange.address.host ?? "", exchange.address.path)
-        // What lies below is Firebase's.
+        // The paths below belong to Firebase.
         guard GoogleProvider.hosts.contains(host), !path.hasPrefix("/identitytoolkit/") else { return nil }
         let method = exchange.request.method
         let isOtherMethod =

@@ -3,6 +3,7 @@ import JSON
 import OAuth
 
 extension GoogleProvider {
+    /// Explains what is missing in a token answer:
     /// <https://developers.google.com/identity/openid-connect/openid-connect#exchangecode>
     func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard exchange.response.status == 200,
@@ -15,7 +16,7 @@ extension GoogleProvider {
                 "There is no ID token because none of the scopes openid, email and profile was asked for at the authorization."
             )
         }
-        // Authorizations may be posted, too.
+        // Authorization requests may also be posted.
         let asked = flow.lazy.filter { $0.host == "accounts.google.com" }
             .flatMap { [$0.request.queryForm, $0.request.bodyForm] }.first { $0["client_id"] != nil }
         if tokens["refresh_token"] == nil, asked?["access_type"] == "offline" {

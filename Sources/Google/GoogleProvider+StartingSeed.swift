@@ -7,8 +7,8 @@ extension GoogleProvider {
         client(of: app).id == nil ? .nothing : .client
     }
 
-    /// Besides variables: `GoogleService-Info.plist` has `CLIENT_ID`; `google-services.json`, and what Google's console gives to
-    /// download for a client, have `client_id`.
+    /// Returns the client in an app's configuration. Beside variables, `GoogleService-Info.plist` has `CLIENT_ID`;
+    /// `google-services.json` and the files of Google's console have `client_id`.
     private static func client(of app: AppConfiguration) -> AppConfiguration.Client {
         let named = app.client("GOOGLE")
         return AppConfiguration.Client(
@@ -20,7 +20,7 @@ extension GoogleProvider {
         app.all("CLIENT_ID", "client_id").filter { $0.hasSuffix(".apps.googleusercontent.com") }
     }
 
-    /// A web app's `messagingSenderId` is the number with which its project's client IDs begin.
+    /// Adds the clients. A web app's `messagingSenderId` is the number with which its project's client IDs begin.
     /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(GoogleSection.name) else { return }
@@ -34,7 +34,7 @@ extension GoogleProvider {
             AppConfiguration.Client(id: $0, secret: nil, redirectURI: nil)
         }
         let clients = ([client] + others).map { ($0, app: $0.id.flatMap { appClient($0, in: start.app) }) }
-        // A backend's, which is the audience of its apps' ID tokens, stands before them.
+        // A backend's client is the audience of its apps' ID tokens, and comes first.
         for (client, app) in clients.filter({ $0.app == nil }) + clients.filter({ $0.app != nil }) {
             start.addClient(
                 words, client,
@@ -45,10 +45,10 @@ extension GoogleProvider {
         }
     }
 
-    /// What a client's file says of its type; `nil` for a web client. Only a property list for an iOS app has the reversed ID. In
-    /// `google-services.json`, 1 is an Android app and 2 an iOS app
-    /// (<https://developers.google.com/android/guides/google-services-plugin>). What Google's console gives to download for a desktop app
-    /// lies in "installed" (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
+    /// Returns the type of client in an app's configuration; `nil` for a web client. Only an iOS app's property list
+    /// has the reversed ID. In `google-services.json`, 1 is an Android app and 2 an iOS app
+    /// (<https://developers.google.com/android/guides/google-services-plugin>). The file of Google's console for a
+    /// desktop app has "installed" (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
     private static func appClient(_ id: String, in app: AppConfiguration) -> StartingSeed.AppClient? {
         func client(_ type: GoogleClient.Kind, _ appID: String? = nil) -> StartingSeed.AppClient {
             let appID = appID.map { [("appID", JSONValue.string($0))] } ?? []

@@ -4,7 +4,7 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// Google, as far as signing in with OpenID Connect and Firebase need it.
+/// Google's sign-in, as far as OpenID Connect and Firebase need it.
 /// <https://developers.google.com/identity/openid-connect/openid-connect>
 package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
     StartsSeeds
@@ -34,7 +34,8 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         settings = seed[GoogleSection.self]
     }
 
-    /// Without the scheme, too, as in older ID tokens: <https://developers.google.com/identity/openid-connect/openid-connect>.
+    /// Whether the issuer is Google. Older ID tokens have it without the scheme:
+    /// <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
     package var operations: [Operation] {
@@ -162,7 +163,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
-    /// The client with this ID.
+    /// Returns the client with this ID.
     func client(named id: String) throws(GoogleError) -> GoogleClient {
         if let client = clients[id] { return client }
         throw GoogleError(
@@ -176,7 +177,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         return exchange.world.read { $0.find(Token<GoogleGrant>.self, token)?.client }
     }
 
-    /// As the token endpoint words it, or on Google's page. Not documented.
+    /// Refuses a request that is too large: with the token endpoint's error, or on Google's page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
             return GoogleError("invalid_request", "Bad Request", diagnosis).jsonResponse
@@ -198,7 +199,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             body: value.serialized())
     }
 
-    /// The `iss` of what is minted for this request.
+    /// Returns the `iss` of tokens for this request.
     func issuer(_ exchange: Exchange) -> String {
         switch settings.issuer {
         case .provider: GoogleProvider.issuer

@@ -1,22 +1,22 @@
 import EmulatorCore
 import JSON
 
-/// Scopes in the order in which they were asked for: <https://developers.google.com/identity/protocols/oauth2/scopes>.
+/// Scopes in the order in which they were requested: <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
-/// Quirks: `email` and `profile` may be asked for by these names, and are written out in answers. With them comes `openid`, also
-/// where nobody asked for it (<https://github.com/requests/requests-oauthlib/issues/387>).
+/// Quirks: `email` and `profile` may be requested by these names, and are written as URLs in answers. They include
+/// `openid`, even if it wasn't requested (<https://github.com/requests/requests-oauthlib/issues/387>).
 struct GoogleScopes: Codable, Sendable {
     private static let prefix = "https://www.googleapis.com/auth/"
 
     let names: [String]
 
-    /// Each once.
+    /// Makes scopes of names, each once.
     init(_ names: some Sequence<String>) {
         var seen: Set<String> = []
         self.names = names.map(GoogleScopes.fullName).filter { seen.insert($0).inserted }
     }
 
-    /// Separated by spaces.
+    /// Reads names separated by spaces.
     init(text: String) { self.init(text.split(separator: " ").map(String.init)) }
 
     var text: String { names.joined(separator: " ") }
@@ -25,13 +25,14 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Granting
 
-    /// There is no list of Google's scopes here: all of them but the three of OpenID Connect are URLs, so every URL is taken.
+    /// Whether a scope may exist. There is no list of Google's scopes here: all but the three of OpenID Connect are
+    /// URLs, so every URL is accepted.
     private static func isKnown(_ name: String) -> Bool {
         name == "openid" || name.hasPrefix("https://") || name.hasPrefix("http://")
     }
 
-    /// Google's sentence about scopes that it doesn't have; `nil` when it has all.
-    /// <https://github.com/markbates/goth/issues/445>, <https://github.com/google/oauth2l/issues/89>.
+    /// Google's sentence about unknown scopes; `nil` if there are none. <https://github.com/markbates/goth/issues/445>,
+    /// <https://github.com/google/oauth2l/issues/89>.
     var fault: String? {
         let invalid = names.filter { !GoogleScopes.isKnown($0) }
         guard !invalid.isEmpty else { return nil }
@@ -40,31 +41,31 @@ struct GoogleScopes: Codable, Sendable {
         return "Some requested scopes were invalid. {\(known)invalid=[\(invalid.joined(separator: ", "))]}"
     }
 
-    /// With `openid`, where scopes of sign-in are among them.
+    /// The scopes with `openid`, if scopes of sign-in are among them.
     var withSignIn: GoogleScopes {
         contains("email") || contains("profile") ? GoogleScopes(names + ["openid"]) : self
     }
 
-    /// Without those that a person leaves out; `nil` leaves nothing out. Google's page asks for each scope, but not for those
-    /// of sign-in: <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
+    /// Returns the scopes that a person grants; `nil` grants all. Google's page asks for each scope except those of
+    /// sign-in: <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
     func granted(_ granted: [String]?) -> GoogleScopes {
         guard let granted = granted.map({ Set(GoogleScopes($0).names) }) else { return self }
         return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.contains($0) })
     }
 
-    /// Those that a person can't leave out.
+    /// The scopes that a person can't deselect.
     var ofSignIn: GoogleScopes { GoogleScopes(names.filter(GoogleScopes.isOfSignIn)) }
 
-    /// Those that a person may leave out.
+    /// The scopes that a person may deselect.
     var optional: [String] { names.filter { !GoogleScopes.isOfSignIn($0) } }
 
-    /// With those that were granted before.
+    /// Returns these scopes and others that were granted before.
     func adding(_ others: some Sequence<String>) -> GoogleScopes { GoogleScopes(names + others.sorted()) }
 
     func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }
 
-    /// As the redirect of an authorization has them: `email` and `profile` stand before the others, too, where they were asked for
-    /// by these names.
+    /// Returns the scopes for an authorization's redirect: if `email` and `profile` were requested by these names, they
+    /// also precede the others.
     func callbackText(asked: String) -> String {
         let short = asked.split(separator: " ").filter { $0 == "email" || $0 == "profile" }.map(String.init)
         var seen: Set<String> = []
@@ -72,9 +73,9 @@ struct GoogleScopes: Codable, Sendable {
         return (shown + names).joined(separator: " ")
     }
 
-    // MARK: - What they show
+    // MARK: - Data that scopes allow
 
-    /// In words, for a consent page.
+    /// Descriptions for a consent page.
     var descriptions: [String] { names.map { GoogleScopes.description(of: $0) } }
 
     static func description(of name: String) -> String {
@@ -86,7 +87,7 @@ struct GoogleScopes: Codable, Sendable {
         }
     }
 
-    /// What they show of a person: claims of an ID token, and fields of a user's profile.
+    /// Returns the data about a person that the scopes allow: claims of an ID token, and members of a profile.
     func profile(of account: Account) -> [(name: String, value: JSONValue)] {
         var shown: [(name: String, value: JSONValue)] = []
         if contains("email") {

@@ -9,20 +9,20 @@ struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
     let issuer: String
-    /// For whom it is.
+    /// The audience.
     let client: String
-    /// Who asked for it: `azp`. An app on a device asks for one that is meant for its backend.
+    /// The client that requested the token, `azp`. An app on a device requests a token for its backend.
     var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails
     let issuedAt: Instant
-    /// Present beside an access token: `at_hash`.
+    /// The access token beside it, for `at_hash`.
     var accessToken: String?
-    /// Present beside a code: `c_hash`.
+    /// The code beside it, for `c_hash`.
     var code: String?
-    /// `jti`, which tokens of Google's script for browsers have, and with it `nbf`:
-    /// <https://developers.google.com/identity/gsi/web/reference/js-reference#credential>. That `nbf` is five minutes before `iat` isn't
-    /// documented.
+    /// The `jti`, which tokens of Google's script for browsers have together with `nbf`:
+    /// <https://developers.google.com/identity/gsi/web/reference/js-reference#credential>. That `nbf` is five minutes
+    /// before `iat` isn't documented.
     var identifier: String?
 
     var claims: JSONObject {

@@ -5,12 +5,12 @@ import JSON
 import OAuth
 import Time
 
-// POST /_understudy/v1/google/authorizations: what the Google SDK on a device would deliver, an ID token and an access token
-// https://developers.google.com/identity/sign-in/ios/sign-in
+// POST /_understudy/v1/google/authorizations: the result of the Google SDK on a device, an ID token and an access
+// token. https://developers.google.com/identity/sign-in/ios/sign-in
 //
-// With `serverClient` there is a code for the app's backend, too, and the backend is the ID token's audience
-// (https://developers.google.com/identity/sign-in/ios/offline-access). A web client that names itself gets what the popup of Google's
-// script delivers: a code that redirect_uri=postmessage redeems
+// With `serverClient` there is also a code for the app's backend, and the backend is the ID token's audience
+// (https://developers.google.com/identity/sign-in/ios/offline-access). A web client that names itself gets the result
+// of the popup of Google's script: a code to be redeemed with redirect_uri=postmessage
 // (https://developers.google.com/identity/oauth2/web/guides/use-code-model).
 
 extension GoogleProvider {
@@ -103,7 +103,8 @@ extension GoogleProvider {
 }
 
 extension Transaction {
-    /// A code that the backend `server` redeems for a refresh token, if it has none of the person yet. `app` got it.
+    /// Makes a code for the backend `server`, which yields a refresh token if the backend has none for this person.
+    /// `app` has requested it.
     mutating func makeServerCode(
         _ account: Account, for server: GoogleClient, by app: GoogleClient, _ scopes: GoogleScopes, lifetime: TimeSpan,
         usedBy: String?

@@ -6,13 +6,13 @@ import OAuth
 // GET https://people.googleapis.com/v1/people/me
 // https://developers.google.com/people/api/rest/v1/people/get
 //
-// Quirks: personFields must be there. The person's number stands in the resource's name, after "people/". Nothing is served of anybody
-// else, and of all fields there are names, addresses and pictures.
+// Quirks: personFields is required. The resource's name is "people/" and the person's number. Other people aren't
+// served, and of all fields there are only names, addresses and pictures.
 
 extension GoogleProvider {
     static let peopleHost = "people.googleapis.com"
 
-    /// The fields that Google knows.
+    /// The fields that Google has.
     private static let personFields: Set<String> = [
         "addresses", "ageRanges", "biographies", "birthdays", "calendarUrls", "clientData", "coverPhotos",
         "emailAddresses", "events", "externalIds", "genders", "imClients", "interests", "locales", "locations",
@@ -41,7 +41,7 @@ extension GoogleProvider {
             throw .invalidCredential(Diagnosis("the access token doesn't work: \(reason)"))
         }
         let scopes = token.details.scopes
-        // Which scopes are enough for which field isn't documented to the end: here those of sign-in show what userinfo shows.
+        // The scopes for each field aren't completely documented: here, those of sign-in give what userinfo gives.
         guard scopes.contains("email") || scopes.contains("profile") else {
             throw .insufficientScopes(
                 Diagnosis(
@@ -51,8 +51,9 @@ extension GoogleProvider {
         return (scopes, account)
     }
 
-    /// By personFields, or as before it by requestMask.includeField, whose paths begin with "person."
-    /// (<https://developers.google.com/people/api/rest/v1/RequestMask>, <https://github.com/codenameone/CodenameOne/issues/3135>).
+    /// Returns the requested fields: personFields, or the older requestMask.includeField, whose paths begin with
+    /// "person." (<https://developers.google.com/people/api/rest/v1/RequestMask>,
+    /// <https://github.com/codenameone/CodenameOne/issues/3135>).
     private func personFields(_ query: Form) throws(APIError) -> Set<String> {
         func split(_ text: String) -> [Substring] { text.split { $0 == "," || $0 == " " } }
         let mask = split(query["requestMask.includeField"] ?? "").map {

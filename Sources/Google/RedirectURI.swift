@@ -3,12 +3,11 @@ import HTTPServer
 import JSON
 import OAuth
 
-// What Google says of an authorization request's redirect_uri. The words are those of public reports; those without a source are
-// marked.
-// https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
+// Google's errors about an authorization request's redirect_uri. The words are those of public reports; words without a
+// source are marked. https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
 
 extension GoogleClient {
-    /// The redirect URI of a request, if people may be sent back there.
+    /// Returns the redirect URI of a request, if the browser may be redirected to it.
     func redirectURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let origin = JavaScriptOrigin(relay: uri) {
@@ -18,7 +17,7 @@ extension GoogleClient {
         return try registeredURI(form)
     }
 
-    /// The redirect URI of a request for whose answer no page waits: `storagerelay` is for pop-ups.
+    /// Returns the redirect URI, if it is registered and isn't `storagerelay`, which only pop-ups use.
     func registeredURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
@@ -26,7 +25,7 @@ extension GoogleClient {
         return uri
     }
 
-    /// Of an address on the web.
+    /// Returns the error of a web address; `nil` if there is none.
     private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
         guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
         // https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/491
@@ -34,7 +33,7 @@ extension GoogleClient {
             return invalid(uri, "Missing authority", "send an absolute URL: https://HOST/PATH")
         }
         if address.isLoopback { return type == .web || type == .desktop ? nil : loopbackRefusal(uri) }
-        // https://github.com/omniauth/omniauth-google-oauth2/pull/291: with both parameters it works.
+        // With both parameters it works: https://github.com/omniauth/omniauth-google-oauth2/pull/291.
         if address.isPrivate, form["device_id"] == nil || form["device_name"] == nil {
             return GoogleError(
                 "invalid_request", "device_id and device_name are required for private IP: \(uri)",
@@ -46,12 +45,14 @@ extension GoogleClient {
         if address.isIPAddress, !address.isPrivate {
             return invalid(uri, "Raw IP addresses not allowed", "use localhost or a public name")
         }
-        // Google refuses such names even where they are registered. Here they work then, because containers have such names.
-        // https://github.com/ungoogled-software/ungoogled-chromium/issues/1437
+        // Google refuses such names even if they are registered:
+        // https://github.com/ungoogled-software/ungoogled-chromium/issues/1437 Here, registered ones work, because
+        // containers have such names.
         guard address.isNonPublic, !takes(uri) else { return nil }
         return invalid(uri, "Non-public domains not allowed", "use localhost or a public name")
     }
 
+    /// Returns the error of a loopback address:
     /// https://developers.google.com/identity/protocols/oauth2/resources/loopback-migration
     private func loopbackRefusal(_ uri: String) -> GoogleError {
         let received = "redirect_uri \(Diagnosis.quote(uri))"
@@ -72,7 +73,7 @@ extension GoogleClient {
             ))
     }
 
-    /// Of everything that isn't an address on the web.
+    /// Returns the error of a URI that isn't a web address; `nil` if there is none.
     private func schemeRefusal(_ uri: String) -> GoogleError? {
         let scheme = GoogleClient.scheme(of: uri)
         let received = "redirect_uri \(Diagnosis.quote(uri))"
@@ -81,7 +82,7 @@ extension GoogleClient {
         case "" where uri == "postmessage": return mismatch(uri)
         // https://github.com/MaikuB/flutter_appauth/issues/100
         case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
-        // One that names no origin.
+        // This URI names no origin.
         case "storagerelay": return mismatch(uri)
         case "urn" where uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob"): return outOfBand(uri)
         default: break
@@ -110,6 +111,7 @@ extension GoogleClient {
         }
     }
 
+    /// Returns the error of the out-of-band flow:
     /// https://developers.google.com/identity/protocols/oauth2/resources/oob-migration
     private func outOfBand(_ uri: String) -> GoogleError {
         let diagnosis = Diagnosis(
@@ -173,7 +175,8 @@ extension GoogleClient {
 }
 
 extension WebAddress {
-    /// Whether it is an IPv4 address for private networks: <https://datatracker.ietf.org/doc/html/rfc1918#section-3>.
+    /// Whether the host is an IPv4 address for private networks:
+    /// <https://datatracker.ietf.org/doc/html/rfc1918#section-3>.
     fileprivate var isPrivate: Bool {
         guard isIPAddress, !host.contains(":") else { return false }
         let parts = host.split(separator: ".").map { UInt8($0) }
@@ -184,8 +187,8 @@ extension WebAddress {
         }
     }
 
-    /// Whether no name of that kind can be had on the internet. Google asks the Public Suffix List; these are names that are
-    /// reserved (<https://www.iana.org/assignments/special-use-domain-names>), and those without a dot.
+    /// Whether such a name can't exist on the internet. Google uses the Public Suffix List; here it is a reserved name
+    /// (<https://www.iana.org/assignments/special-use-domain-names>), or one without a dot.
     fileprivate var isNonPublic: Bool {
         guard !isIPAddress, !isLoopback else { return false }
         guard let dot = host.lastIndex(of: ".") else { return true }

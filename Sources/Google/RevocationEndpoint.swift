@@ -5,7 +5,7 @@ import OAuth
 // POST https://oauth2.googleapis.com/revoke
 // https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke
 //
-// Quirks: either token ends the whole grant. An older address takes GET.
+// Quirks: either token ends the whole grant. An older address accepts GET.
 
 extension GoogleProvider {
     func revokeByPost(_ exchange: Exchange) throws -> Response {
@@ -15,7 +15,7 @@ extension GoogleProvider {
 
     func revoke(_ exchange: Exchange, _ form: Form) throws -> Response {
         let text = form["token"] ?? ""
-        // Missing or empty, it is one that doesn't work. Not documented.
+        // A missing or empty token is treated as invalid. Not documented.
         let moment = exchange.cause("revoked it")
         let isRevoked = try exchange.world.update { tables in
             guard let token = tables.find(Token<GoogleGrant>.self, text), !token.hasExpired(at: tables.now),

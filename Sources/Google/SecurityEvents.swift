@@ -9,10 +9,10 @@ import Time
 // Cross-Account Protection: security events that Google posts to an app's receiver.
 // https://developers.google.com/identity/protocols/risc
 //
-// Quirks: the issuer ends with a slash, which that of ID tokens doesn't. The token is the whole body. Which receiver is told says the
-// seed: the RISC API, where apps register theirs, is for service accounts, which aren't played.
+// Quirks: the issuer ends with a slash, unlike that of ID tokens. The token is the whole body. The seed has the
+// receiver's address: apps register theirs by the RISC API, which is for service accounts and isn't served.
 
-/// What happened to a person's Google account.
+/// An event in a person's Google account.
 private enum SecurityEvent: String, CaseIterable, Sendable {
     case sessionsRevoked = "sessions-revoked"
     case tokensRevoked = "tokens-revoked"
@@ -20,7 +20,7 @@ private enum SecurityEvent: String, CaseIterable, Sendable {
     case accountDisabled = "account-disabled"
     case accountEnabled = "account-enabled"
     case credentialChangeRequired = "account-credential-change-required"
-    /// A test of the receiver.
+    /// A test event for the receiver.
     case verification
 
     var type: String {
@@ -31,12 +31,12 @@ private enum SecurityEvent: String, CaseIterable, Sendable {
 
 extension GoogleProvider {
     private static let push = "https://schemas.openid.net/secevent/risc/delivery-method/push"
-    /// "Events are delivered with limited retries." How many isn't documented.
+    /// The pauses between attempts. "Events are delivered with limited retries." The number isn't documented.
     private static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
 
     private func securityIssuer(_ exchange: Exchange) -> JSONValue { .string(issuer(exchange) + "/") }
 
-    /// GET /.well-known/risc-configuration. Google's document has addresses of the RISC API, too.
+    /// Handles GET /.well-known/risc-configuration. Google's document also has addresses of the RISC API.
     func securityConfiguration(_ exchange: Exchange) -> Response {
         GoogleProvider.json([
             "issuer": securityIssuer(exchange),
@@ -111,7 +111,7 @@ extension GoogleProvider {
         return ControlAnswer.ok(.object(answer))
     }
 
-    /// Lets the event happen as far as it concerns tokens, and describes it.
+    /// Applies the event to tokens, and describes it.
     private func happen(
         _ order: SecurityEventOrder, to client: GoogleClient, _ exchange: Exchange
     ) throws -> JSONObject {
@@ -155,7 +155,7 @@ extension GoogleProvider {
         return event
     }
 
-    /// Google names a token by its beginning, or by a hash; here it is the beginning.
+    /// Revokes a token. Google identifies it by its prefix or by a hash; here it is the prefix.
     private func revokeToken(
         _ order: SecurityEventOrder, of client: GoogleClient, _ exchange: Exchange
     ) throws -> JSONObject {
@@ -184,7 +184,7 @@ extension GoogleProvider {
         return JSONObject([("subject", subject)])
     }
 
-    /// Which `typ` its header has isn't documented.
+    /// Returns the event token. The `typ` of its header isn't documented.
     private func securityEventToken(
         _ kind: SecurityEvent, _ event: JSONObject, for client: GoogleClient, _ exchange: Exchange
     ) throws -> String {

@@ -8,14 +8,14 @@ import Time
 // POST https://oauth2.googleapis.com/token
 // https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
 //
-// Quirks: JSON and a query are read as well as a form, which isn't documented, but clients in use send them. expires_in is 3599. Refresh
-// tokens aren't replaced when they are used, and none comes without access_type=offline. With `audience`, which Google's SDK for iOS
-// sends, the ID token is another client's, and beside a new sign-in there is `server_code` for it. The grant type is looked at first: a body
-// that can't be read is "Invalid grant_type: " (https://github.com/natelindev/tsdav/issues/130). The rest of the order isn't
-// documented.
+// Quirks: JSON and a query are accepted as well as a form; this isn't documented, but clients use it. expires_in is
+// 3599. Refresh tokens aren't replaced when they are used, and are only issued with access_type=offline. With
+// `audience`, which Google's SDK for iOS sends, the ID token is for another client, and a new sign-in also has a
+// `server_code` for it. The grant type is checked first: a body that can't be read leads to "Invalid grant_type: "
+// (https://github.com/natelindev/tsdav/issues/130). The rest of the order isn't documented.
 
 extension GoogleProvider {
-    /// What the device flow's grant type was called before RFC 8628, with `code` in place of `device_code`:
+    /// The device flow's grant type before RFC 8628, with `code` instead of `device_code`:
     /// <https://github.com/pipacs/o2/pull/130>.
     private static let oldDeviceGrantType = "http://oauth.net/grant_type/device/1.0"
 
@@ -46,7 +46,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Those of the body come before those of the query.
+    /// Returns the parameters. Those of the body precede those of the query.
     private func parameters(_ request: Request) -> Form {
         let members = request.jsonBody?.object?.members.compactMap { member in
             member.value.string.map { Form.Field(name: member.key, value: $0) }
@@ -54,7 +54,7 @@ extension GoogleProvider {
         return Form(fields: (members ?? request.bodyForm.fields) + request.queryForm.fields)
     }
 
-    /// By fields of the form, or by `Authorization: Basic`.
+    /// Authenticates the client by fields of the form or by `Authorization: Basic`.
     private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> GoogleClient {
         let basic = BasicCredentials.read(request)
         let id = form["client_id"] ?? basic?.user ?? ""
@@ -121,8 +121,8 @@ extension GoogleProvider {
         return try answer(exchange, issued, client, audience)
     }
 
-    /// The backend for which an app asks for an ID token and a code: `audience`, as Google's SDK for iOS sends it
-    /// (<https://github.com/google/GoogleSignIn-iOS>, `GIDSignIn.m`); `nil` when that is missing, or the app itself.
+    /// Returns the backend for which an app requests an ID token and a code: `audience`, as Google's SDK for iOS sends
+    /// it (<https://github.com/google/GoogleSignIn-iOS>, `GIDSignIn.m`); `nil` if that is missing, or the app itself.
     private func audience(_ form: Form, of client: GoogleClient) throws(GoogleError) -> GoogleClient? {
         guard let id = form["audience"], !id.isEmpty, id != client.id else { return nil }
         guard let audience = clients[id] else {
@@ -144,9 +144,10 @@ extension GoogleProvider {
         return audience
     }
 
-    /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none: then it is left
-    /// out, empty, or one of the backend's own (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not
-    /// `postmessage` (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
+    /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none.
+    /// Then the parameter is missing, empty, or one of the backend's own
+    /// (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
+    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
         guard authorized == nil else { return sent == authorized }
         return (sent ?? "").isEmpty || client.takes(sent ?? "")
@@ -219,8 +220,8 @@ extension GoogleProvider {
         return try answer(exchange, issued, client, audience)
     }
 
-    /// A token that Google remembers is told apart from one that it never saw, or has forgotten:
-    /// <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
+    /// Returns the error of an invalid refresh token. Google distinguishes a token that it remembers from one that it
+    /// has never issued or has forgotten: <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
     private static func deadRefreshToken(_ text: String, _ exchange: Exchange) -> GoogleError {
         let wasOurs = exchange.world.read { $0.find(EndedCredential<GoogleGrant>.self, text) } != nil
         let reason = exchange.reason(againstUsing: text, .refresh, GoogleGrant.self)
@@ -246,7 +247,7 @@ extension GoogleProvider {
         try checkDeviceFlow(of: client)
         let code = form[name] ?? ""
         guard !code.isEmpty else { throw GoogleError.missing(name) }
-        // A refusal is returned, because a poll that is refused counts, too.
+        // A refusal is returned, not thrown, because a refused poll counts too.
         let result = try exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
             poll(code, by: client, exchange, in: &tables).map { account, scopes in
                 let scopes = GoogleScopes(scopes)
@@ -271,14 +272,14 @@ extension GoogleProvider {
         let details: GoogleGrant.TokenDetails
         let accessToken: String
         var refreshToken: String?
-        /// When the refresh token ends, if it does.
+        /// The time at which the refresh token expires, if it does.
         var refreshTokenExpires: Instant?
-        /// A code for the backend that the app asked for.
+        /// A code for the backend that the app named.
         var serverCode: String?
         let at: Instant
     }
 
-    /// `audience` is the client for which the ID token is, if not for `client`.
+    /// Returns the token endpoint's answer. `audience` is the audience of the ID token, if it isn't `client`.
     private func answer(
         _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient, _ audience: GoogleClient? = nil
     ) throws(GoogleError) -> Response {
@@ -295,7 +296,7 @@ extension GoogleProvider {
                 issuer: issuer(exchange), client: audience?.id ?? client.id, app: client.id, account: issued.account,
                 details: issued.details, issuedAt: issued.at, accessToken: issued.accessToken)
             do { body["id_token"] = .string(try token.minted(exchange)) } catch {
-                // Google's client libraries retry on this name; status and description aren't documented.
+                // Google's client libraries retry on this name; the status and the description aren't documented.
                 throw GoogleError(
                     "internal_failure", nil, status: 500,
                     Diagnosis("the ID token can't be signed: \(error.description)"))

@@ -8,9 +8,9 @@ import Time
 // GET and POST https://oauth2.googleapis.com/tokeninfo
 // https://developers.google.com/identity/sign-in/web/backend-auth#calling-the-tokeninfo-endpoint
 //
-// Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers; refusals of versions 2 and 3
-// there have no `error`. An access token may be in the header Authorization: so Google's library for Node.js sends it
-// (https://github.com/googleapis/google-auth-library-nodejs, `getTokenInfo`).
+// Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers; refusals of
+// versions 2 and 3 there have no `error`. An access token may be in the header Authorization: Google's library for
+// Node.js sends it so (https://github.com/googleapis/google-auth-library-nodejs, `getTokenInfo`).
 
 /// The versions of tokeninfo, by their paths.
 enum TokenInfoVersion: String, CaseIterable, Sendable {
@@ -19,11 +19,12 @@ enum TokenInfoVersion: String, CaseIterable, Sendable {
     case v2 = "/oauth2/v2/tokeninfo"
     case v3 = "/oauth2/v3/tokeninfo"
 
-    /// Whether members have the names and types that they had before OpenID Connect.
+    /// Whether members have the names and types from before OpenID Connect.
     var isOld: Bool { self == .v1 || self == .v2 }
 
-    /// Whether a refusal has `error` beside `error_description`. Those of version 2 and 3 don't:
-    /// <https://github.com/googleapis/google-api-go-client/issues/403>, <https://github.com/flutter/flutter/issues/56060>. The others do:
+    /// Whether a refusal has `error` beside `error_description`. Those of versions 2 and 3 don't:
+    /// <https://github.com/googleapis/google-api-go-client/issues/403>,
+    /// <https://github.com/flutter/flutter/issues/56060>. The others do:
     /// <https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521>.
     var namesErrors: Bool { self == .current || self == .v1 }
 }
@@ -39,7 +40,7 @@ extension GoogleProvider {
             } else if let text = exchange.request.accessToken(), !text.isEmpty {
                 info = try accessTokenInfo(exchange, text, isOld: version.isOld)
             } else {
-                // Which name it has isn't documented; public logs have this one.
+                // The error's name isn't documented; public logs have this one.
                 throw GoogleError(
                     "invalid_token", "Either access_token, id_token, or token_handle required",
                     Diagnosis("send access_token or id_token"))
@@ -52,7 +53,8 @@ extension GoogleProvider {
 
     // MARK: - Access tokens
 
-    /// Old answers: <https://shimeche.github.io/2016/05/18/oauth2-google-access-token-verification/>.
+    /// Returns information on an access token. The old form is described at
+    /// <https://shimeche.github.io/2016/05/18/oauth2-google-access-token-verification/>.
     private func accessTokenInfo(
         _ exchange: Exchange, _ text: String, isOld: Bool
     ) throws(GoogleError) -> JSONObject {

@@ -6,15 +6,15 @@ import OAuth
 // GET https://openidconnect.googleapis.com/v1/userinfo and https://www.googleapis.com/oauth2/v3/userinfo
 // https://developers.google.com/identity/openid-connect/openid-connect#obtaininguserprofileinformation
 //
-// Quirks: versions 1 and 2 at www.googleapis.com say `id` and `verified_email`, and refuse as Google's APIs do; version 2 with the
-// list `errors`, too. A token without a scope of sign-in is refused as if there were none
+// Quirks: versions 1 and 2 at www.googleapis.com have `id` and `verified_email`, and refuse as Google's APIs do;
+// version 2 also has the list `errors`. A token without a scope of sign-in is refused like a missing one
 // (https://github.com/googleapis/google-api-nodejs-client/issues/3900; for version 3 that isn't documented).
 
 extension GoogleProvider {
     enum UserInfoVersion: Sendable {
         case v1
         case v2
-        /// OpenID Connect's.
+        /// OpenID Connect's version.
         case v3
     }
 
@@ -41,7 +41,7 @@ extension GoogleProvider {
         return GoogleProvider.json(.object(body))
     }
 
-    /// `isMissing` says whether there is no token at all.
+    /// Returns the refusal of a request. `isMissing` means that there is no token at all.
     private func refused(_ version: UserInfoVersion, isMissing: Bool, _ diagnosis: Diagnosis) -> Response {
         let error = isMissing ? APIError.noCredential(diagnosis) : APIError.invalidCredential(diagnosis)
         switch version {

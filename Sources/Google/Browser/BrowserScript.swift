@@ -3,12 +3,13 @@ import HTTPServer
 import JSON
 import OAuth
 
-// GET /gsi/client at accounts.google.com: Google Identity Services, the script that web pages load, and what it asks.
+// GET /gsi/client at accounts.google.com: Google Identity Services, the script that web pages load, and the paths that
+// it requests.
 // https://developers.google.com/identity/gsi/web/reference/js-reference,
 // https://developers.google.com/identity/oauth2/web/reference/js-reference
 //
-// Ours is `Assets/gsi.js`. Of the addresses that it asks, Google documents none; their names are those that public reports show
-// (https://github.com/MomenSherif/react-oauth/issues/98).
+// Ours is `Assets/gsi.js`. Google documents none of the paths that the script requests; their names are those in public
+// reports (https://github.com/MomenSherif/react-oauth/issues/98).
 
 extension GoogleProvider {
     static let selectPath = "/gsi/select"
@@ -54,7 +55,7 @@ extension GoogleProvider {
         ]
     }
 
-    /// Says whether the page that asks may use the script. Reasons are those of `getNotDisplayedReason`.
+    /// Returns whether a page may use the script. The reasons are those of `getNotDisplayedReason`.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
         do throws(GoogleError) {
@@ -72,7 +73,8 @@ extension GoogleProvider {
         return GoogleProvider.json(["reason": .null])
     }
 
-    /// `google.accounts.id.revoke`: a page ends what a person has granted to its client. The person is named by address or `sub`.
+    /// Handles `google.accounts.id.revoke`: a page ends a person's grant to its client. The person is named by address
+    /// or `sub`.
     private func revokeByPage(_ exchange: Exchange) throws -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
         do {
@@ -90,7 +92,7 @@ extension GoogleProvider {
                 return true
             }
             guard isRevoked else {
-                // Not documented.
+                // This isn't documented.
                 throw GoogleError(
                     "invalid_hint", nil,
                     Diagnosis(
@@ -103,7 +105,7 @@ extension GoogleProvider {
         }
     }
 
-    /// A browser's word for where a script's request comes from. It says nothing of a page at the daemon's own address.
+    /// Returns the browser's `Origin` as a field. It doesn't identify a page at the daemon's own address.
     private static func originField(_ exchange: Exchange) -> [Form.Field] {
         exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
     }

@@ -4,18 +4,18 @@ import JOSE
 import JSON
 import OAuth
 
-// GET and POST /gsi/select: the pop-up of the Sign in with Google button, or with ux_mode=redirect its page, which posts the credential to
-// `login_uri`. https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+// GET and POST /gsi/select: the pop-up of the Sign in with Google button, or with ux_mode=redirect its page, which
+// posts the credential to `login_uri`. https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
 //
-// Quirks: the person consents to openid, email and profile, whatever else the client may ask for. The page that opened the pop-up isn't told
-// when the person cancels.
+// Quirks: the person consents to openid, email and profile, even if the client may request more. The page that opened
+// the pop-up isn't notified when the person cancels.
 
-/// What a page asks by Google's script: who signs in to it.
+/// A page's request for a sign-in, by Google's script.
 struct BrowserSignIn: Sendable {
-    /// How the answer comes back.
+    /// The way in which the answer is sent.
     enum Mode: Sendable {
         case popup
-        /// Posted to this address, which is one of the client's redirect URIs.
+        /// A POST to this address, which is one of the client's redirect URIs.
         case redirect(to: String)
     }
 
@@ -24,7 +24,7 @@ struct BrowserSignIn: Sendable {
     let client: GoogleClient
     let origin: JavaScriptOrigin
     let mode: Mode
-    /// The request as it came, for the page to carry along.
+    /// The form as it came, for the page to carry along.
     let form: Form
 
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
@@ -33,7 +33,8 @@ struct BrowserSignIn: Sendable {
         origin = try client.origin(form)
         if form["ux_mode"] == "redirect" {
             guard let address = form["login_uri"], !address.isEmpty else { throw .missing("login_uri") }
-            // https://developers.google.com/identity/gsi/web/reference/js-reference#login_uri: one of the authorized redirect URIs.
+            // The address must be one of the authorized redirect URIs:
+            // https://developers.google.com/identity/gsi/web/reference/js-reference#login_uri.
             mode = .redirect(
                 to: try client.registeredURI(Form(fields: [Form.Field(name: "redirect_uri", value: address)])))
         } else {
@@ -42,10 +43,10 @@ struct BrowserSignIn: Sendable {
         self.form = form
     }
 
-    /// Whom the page suggests: by `login_hint`, or because they signed in last in this browser.
+    /// The suggested person: the `login_hint`, or the last to sign in with this browser.
     var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
 
-    /// People of this Workspace domain stand before the others.
+    /// Whether a person is preferred, because of the Workspace domain.
     var prefersAccount: ((Account) -> Bool)? {
         form["hd"].flatMap { domain in
             domain.isEmpty
@@ -53,7 +54,8 @@ struct BrowserSignIn: Sendable {
         }
     }
 
-    /// For a page that opened a pop-up or holds a frame; nobody of another origin can read it.
+    /// Returns a page with a message for the page that opened the pop-up or holds the frame. Pages of other origins
+    /// can't read it.
     func message(_ message: JSONObject) -> Response {
         AuthorizationResponse(redirectURI: origin.text, mode: .webMessage).messagePage(.object(message))
     }
@@ -113,7 +115,7 @@ extension GoogleProvider {
             hint: request.hint.map { accountID(of: $0, exchange) }, search: search, preferring: request.prefersAccount)
     }
 
-    /// Somebody, and whether they have granted the client what the script asks for.
+    /// Returns a person, and whether the person has granted the client what the script requests.
     func person(_ id: String, of request: BrowserSignIn, _ exchange: Exchange) -> (Account, isKnown: Bool)? {
         exchange.world.read { tables in
             tables.account(id).map { account in
@@ -152,7 +154,7 @@ extension GoogleProvider {
         }
     }
 
-    /// The ID token of a person who consents; `nil` when the person is gone.
+    /// Returns the ID token of a person who consents; `nil` if the account doesn't exist any more.
     func credential(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
     ) throws -> String? {
@@ -168,14 +170,15 @@ extension GoogleProvider {
             issuer: issuer(exchange), client: request.client.id, account: account, details: details, issuedAt: now,
             identifier: identifier)
         do { return try token.minted(exchange) } catch {
-            // RFC 6749's name: what Google says isn't documented.
+            // The name is RFC 6749's: Google's isn't documented.
             throw GoogleError(
                 "server_error", nil, status: 500,
                 Diagnosis("the ID token can't be signed: \(error.description)"))
         }
     }
 
-    /// The pop-up closes and the page hears nothing; without a pop-up, the browser goes back to the page. Not documented.
+    /// Ends a cancelled sign-in: the pop-up closes without a message; without a pop-up, the browser returns to the
+    /// page. Not documented.
     private func cancelled(_ exchange: Exchange, _ request: BrowserSignIn, _ reason: String) -> Response {
         let diagnosis = Diagnosis(reason)
         switch request.mode {

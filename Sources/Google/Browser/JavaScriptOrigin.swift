@@ -2,13 +2,14 @@ import EmulatorCore
 import HTTPServer
 import OAuth
 
-// The pages that may use Google's script for a client:
-// https://developers.google.com/identity/protocols/oauth2/javascript-implicit-flow#origin-validation. Names that Google doesn't take, such as
-// those of containers, are taken.
+// The origins of pages that may use Google's script for a client:
+// https://developers.google.com/identity/protocols/oauth2/javascript-implicit-flow#origin-validation. Names that Google
+// refuses, such as those of containers, are accepted here.
 
 extension JavaScriptOrigin {
-    /// The page whose pop-up answers to a redirect URI such as `storagerelay://http/localhost:3000?id=auth1`. Google's documentation has no
-    /// such URI; they are in public reports: <https://github.com/google/google-api-javascript-client/issues/629>.
+    /// Reads the origin in a redirect URI such as `storagerelay://http/localhost:3000?id=auth1`: the page whose pop-up
+    /// it is. Google doesn't document such URIs; they are in public reports:
+    /// <https://github.com/google/google-api-javascript-client/issues/629>.
     init?(relay uri: String) {
         guard uri.hasPrefix("storagerelay://") else { return nil }
         let rest = uri.dropFirst("storagerelay://".count)
@@ -20,7 +21,7 @@ extension JavaScriptOrigin {
 }
 
 extension GoogleClient {
-    /// Whether pages of the origin may use Google's script for this client.
+    /// Whether pages of this origin may use Google's script for this client.
     func takes(_ origin: JavaScriptOrigin) -> Bool {
         type == .web && origin.isAmong(javaScriptOrigins)
     }
@@ -34,7 +35,7 @@ extension GoogleClient {
                 : "a client of type \(type.rawValue) has no JavaScript origins: use one of type web")
     }
 
-    /// The origin that a request of the script names.
+    /// Returns the origin in a request of the script.
     func origin(_ form: Form) throws(GoogleError) -> JavaScriptOrigin {
         let text = form["origin"] ?? ""
         guard !text.isEmpty else { throw .missing("origin") }
@@ -45,7 +46,8 @@ extension GoogleClient {
         return origin
     }
 
-    /// The words are those of public reports: <https://github.com/kanikaa-3018/contest_onlinejudge/pull/25>.
+    /// Returns the error of an origin. The words are those of public reports:
+    /// <https://github.com/kanikaa-3018/contest_onlinejudge/pull/25>.
     private static func originMismatch(_ origin: String, expected: String?, _ advice: String) -> GoogleError {
         GoogleError(
             "origin_mismatch",

@@ -3,11 +3,11 @@ import HTTPServer
 import JSON
 import OAuth
 
-// GET and POST /gsi/iframe: One Tap, in a frame that the script lays over the page.
+// GET and POST /gsi/iframe: One Tap, in a frame that the script shows over the page.
 // https://developers.google.com/identity/gsi/web/guides/display-google-one-tap
 //
-// Quirks: there are no sessions at Google here, so everybody of the seed is signed in there, and whoever signed in last in this browser
-// stands first. The browser's own dialog (FedCM) isn't played.
+// Quirks: there are no sessions at Google here, so every person of the seed is signed in there, and the last one to
+// sign in with this browser is listed first. The browser's own dialog (FedCM) isn't served.
 
 extension GoogleProvider {
     func oneTap(_ exchange: Exchange, _ form: Form) throws -> Response {
@@ -21,7 +21,8 @@ extension GoogleProvider {
         case .approve(let account, _): return try signedIn(exchange, request, account)
         case .ask: break
         }
-        // Who signed in last, has consented, and hasn't signed out: https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out
+        // This person signed in last, has consented, and hasn't signed out:
+        // https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out
         if form["auto_select"] == "true", let session = form["session"],
             let (account, isKnown) = person(accountID(of: session, exchange), of: request, exchange), isKnown
         {
@@ -116,7 +117,7 @@ extension GoogleProvider {
         return framed(request, title, message: nil, [.tag("h1", [], title), form])
     }
 
-    /// The frame's last page, which the script takes away.
+    /// Returns the frame's last page, which the script removes.
     private func frame(_ request: BrowserSignIn, _ message: JSONObject) -> Response {
         framed(request, "Signing in…", message: .object(message), [.tag("p", [], "One Tap is over.")])
     }
@@ -129,14 +130,14 @@ extension GoogleProvider {
         let answer = HTML.tag(
             "div", [("id", "answer"), ("data-message", message?.text ?? ""), ("data-origin", request.origin.text)])
         var response = Page.response(title: title, look: .oneTap, content + [answer, .script(Scripts.onetap)])
-        // Only pages of the client's own origin may hold it.
+        // Only pages of the client's own origin may contain it.
         response.headers.append((name: "Content-Security-Policy", value: "frame-ancestors \(request.origin.text)"))
         return response
     }
 }
 
 extension Look {
-    /// A small card that fills its frame.
+    /// The theme of One Tap: a small card that fills its frame.
     static let oneTap = Look(
         name: "Google",
         style: """
