@@ -6,30 +6,30 @@ import OAuth
 import Text
 import Time
 
-// The access token of a call of the Graph API
+// The access token of a call to the Graph API.
 // https://developers.facebook.com/docs/facebook-login/guides/access-tokens
 //
-// Quirks: parameters may stand in the query, or in a body of any form: urlencoded, multipart/form-data as `curl -F` sends it
-// (https://developers.facebook.com/docs/graph-api/overview), JSON (https://github.com/freizl/hoauth2/issues/55). An app's own token is
-// APPID|SECRET.
+// Quirks: parameters may be in the query, or in a body of any form: urlencoded, multipart/form-data as `curl -F` sends
+// it (https://developers.facebook.com/docs/graph-api/overview), JSON (https://github.com/freizl/hoauth2/issues/55). An
+// app's own token is APPID|SECRET.
 
-/// A token that was given out, whether or not it still works.
+/// An issued token, which may have stopped working.
 struct AccessToken: Sendable {
     let token: Token<FacebookGrant>
     let grant: FacebookGrant
-    /// `nil` when the person is gone.
+    /// The account; `nil` if it doesn't exist any more.
     let account: Account?
 
-    /// When the app may read the person's data no more, unless the person signs in again.
+    /// The time from which the app may not read the person's data any more, unless the person signs in again.
     /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
     var dataAccessExpires: Instant { token.details.issuedAt + FacebookToken.dataAccess }
 
-    /// Whether it was given out to last for weeks, not hours.
+    /// Whether it was issued for weeks, not hours.
     var isLongLived: Bool {
         token.expires.map { $0 > token.details.issuedAt + .days(1) } ?? true
     }
 
-    /// What is wrong with it now.
+    /// Returns why it doesn't work now, or `nil`.
     func fault(at now: Instant) -> GraphError? {
         if let expires = token.expires, expires <= now { return .expired(at: expires, now: now) }
         guard dataAccessExpires <= now else { return nil }
@@ -38,13 +38,13 @@ struct AccessToken: Sendable {
     }
 }
 
-/// A person whom a call is about, and what they granted to the app that calls.
+/// The person that a call is about, and the person's grant to the calling app.
 struct GraphPerson: Sendable {
     let account: Account
     let grant: FacebookGrant
 }
 
-/// Who calls: an app by its own token, or a person by theirs.
+/// The caller: an app with its own token, or a person's token.
 enum GraphCaller: Sendable {
     case app(FacebookApp)
     case person(GraphPerson)
@@ -67,7 +67,7 @@ extension FacebookProvider {
             })
     }
 
-    /// What is refused in a body that is no form: there are as many parameters at most, and they are as long at most, as in one.
+    /// Refuses a body that isn't a form but has more or longer parameters than a form may have.
     func excess(_ exchange: Exchange) -> Response? {
         guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }
         let fields = FacebookProvider.bodyParameters(exchange.request).fields
@@ -84,14 +84,15 @@ extension FacebookProvider {
         }
     }
 
-    /// The access token that the request brings; empty without one.
+    /// Returns the request's access token; empty if there is none.
     func callerToken(_ exchange: Exchange) -> String {
         parameter("access_token", exchange) ?? exchange.request.accessToken(schemes: ["bearer", "oauth"]) ?? ""
     }
 
-    /// A token of a person, as it was given out.
+    /// Returns an issued token of a person.
     ///
-    /// - Throws: What the Graph API says of a text that is none, or of a token whose app the person has removed.
+    /// - Throws: The Graph API's error for a text that isn't such a token, or for a token whose app the person has
+    ///   removed.
     func issuedToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
         let (found, removed) = exchange.world.read { tables in
             let token = tables.find(Token<FacebookGrant>.self, text)
@@ -110,14 +111,14 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// A token of a person that works.
+    /// Returns a token of a person that works.
     func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
         let found = try issuedToken(text, exchange)
         if let fault = found.fault(at: exchange.world.now) { throw fault }
         return found
     }
 
-    /// The app whose own token this is; `nil` for a token of a person's form.
+    /// Returns the app whose own token this is; `nil` if the text has the form of a person's token.
     func app(ofToken text: String) throws(GraphError) -> FacebookApp? {
         guard let bar = text.firstIndex(of: "|") else { return nil }
         if let app = apps[String(text[..<bar])],
@@ -131,12 +132,12 @@ extension FacebookProvider {
                 "an app's token is APPID|SECRET, and the seed has no such app, or another secret for it"))
     }
 
-    /// Whom a call is about: the token's own person, or the one whose ID stands in the address.
+    /// Returns the person that a call is about: the token's own, or the one whose ID is in the path.
     func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
         try person(exchange, id: exchange.parameters["id"], for: caller(exchange))
     }
 
-    /// Who calls; `nil` without a token.
+    /// Returns the caller; `nil` without a token.
     func caller(_ exchange: Exchange) throws(GraphError) -> GraphCaller? {
         let text = callerToken(exchange)
         guard !text.isEmpty else { return nil }
@@ -154,7 +155,7 @@ extension FacebookProvider {
         return .person(GraphPerson(account: account, grant: caller.grant))
     }
 
-    /// An app needs an ID.
+    /// Returns the person that a call is about. An app's call needs an ID.
     func person(_ exchange: Exchange, id: String?, for caller: GraphCaller?) throws(GraphError) -> GraphPerson {
         switch (caller, id == "me" ? nil : id) {
         case (nil, _?): throw .tokenMissing
@@ -185,14 +186,15 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// Numbers are objects; everything else is taken for a name.
+    /// Returns the error of an unknown object. Numbers are objects; everything else is regarded as a name.
     func noSuchObject(_ id: String, _ exchange: Exchange, _ diagnosis: Diagnosis) -> GraphError {
         id.utf8.allSatisfy { (0x30...0x39).contains($0) }
             ? .unsupported(exchange.request.method, id: id, diagnosis) : .noSuchName(id, diagnosis)
     }
 
-    /// `appsecret_proof` is optional, unless the app requires it, and must be right when it is there. With `appsecret_time`, it is for
-    /// that moment, and lasts five minutes: <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
+    /// Checks `appsecret_proof`, which is optional unless the app requires it. With `appsecret_time`, it is valid for
+    /// five minutes from that time:
+    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
     private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
         guard let proof = parameter("appsecret_proof", exchange) else {
             guard app.requiresAppSecret else { return }
@@ -220,7 +222,7 @@ extension FacebookProvider {
                     : "appsecret_time must be the world's time in seconds, at most five minutes off"))
     }
 
-    /// The app that calls, by its own token or a person's.
+    /// Returns the calling app, by its own token or a person's.
     func callingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -236,8 +238,8 @@ extension FacebookProvider {
 }
 
 extension JSONValue {
-    /// What a parameter says that a JSON body has as this value; `nil` where no text of a form could. A batch may be an array, as
-    /// <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
+    /// Returns this value of a JSON body as a parameter's text; `nil` if a form couldn't have it. A batch may be an
+    /// array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
     fileprivate func parameterText(of name: String) -> String? {
         switch self {
         case .string(let text): text.withoutEndlessMarks

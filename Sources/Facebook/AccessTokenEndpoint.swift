@@ -10,10 +10,10 @@ import Time
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token
 //
 // Quirks: the app's ID and secret are parameters, or come by HTTP Basic. In 2017, the ID had to be a parameter
-// (https://github.com/golang/oauth2/issues/214); today's clients send it by HTTP Basic alone and get their tokens: Auth.js with its
-// Facebook provider as it is, next-auth 4 (https://github.com/sidebase/nuxt-auth/issues/629 fails a step later), Flask-Dance. Without a
-// grant_type, a code is redeemed; fb_exchange_token brings a token that lasts longer. With PKCE, the verifier does for the secret. An
-// app's own token is APPID|SECRET.
+// (https://github.com/golang/oauth2/issues/214). Today's clients send it by HTTP Basic alone and get their tokens:
+// Auth.js with its Facebook provider as it is, next-auth 4 (https://github.com/sidebase/nuxt-auth/issues/629 fails a
+// step later), Flask-Dance. Without a grant_type, a code is redeemed; fb_exchange_token yields a token with a longer
+// lifetime. With PKCE, the verifier can replace the secret. An app's own token is APPID|SECRET.
 
 extension FacebookProvider {
     func token(_ exchange: Exchange) throws -> Response {
@@ -29,7 +29,7 @@ extension FacebookProvider {
         }
     }
 
-    /// As a parameter, or by HTTP Basic; `nil` when the request has none.
+    /// Returns the secret, from a parameter or by HTTP Basic; `nil` if the request has none.
     private func secret(_ exchange: Exchange) -> String? {
         parameter("client_secret", exchange) ?? BasicCredentials.read(exchange.request)?.password
     }
@@ -59,7 +59,7 @@ extension FacebookProvider {
 
     // MARK: - A code
 
-    /// Facebook's order isn't documented.
+    /// The checks. Facebook's order isn't documented.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws -> Response {
@@ -94,7 +94,7 @@ extension FacebookProvider {
         let redeemed: Redeemed
         do {
             redeemed = try exchange.world.update { tables -> Redeemed in
-                // A verifier does for the secret only where there was a challenge.
+                // A verifier can replace the secret only if there was a challenge.
                 if !isSecret, let code = tables.find(AuthorizationCode<FacebookGrant>.self, code), code.challenge == nil
                 {
                     throw Redemption.Failure.codeVerifier(
@@ -143,7 +143,8 @@ extension FacebookProvider {
                     "Error validating verification code. Please make sure your redirect_uri is identical to the one you "
                         + "used in the OAuth dialog request", 36008
                 )
-            // https://github.com/expo/expo/issues/15980, where a secret was sent. The code isn't reported.
+            // The text is from https://github.com/expo/expo/issues/15980, where a secret was sent. The code isn't
+            // reported.
             case .codeVerifier where isSecret || !failure.reason.hasPrefix("client_secret"):
                 (
                     "Invalid code verifier. Code verifier should be a cryptographically random string using the characters A-Z, "
@@ -158,7 +159,7 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason ?? failure.reason))
     }
 
-    /// The ID token of a sign-in with the scope `openid`.
+    /// Returns the ID token of a sign-in with the scope `openid`.
     func idToken(
         _ account: Account, _ grant: FacebookGrant, nonce: String?, _ accessToken: String?, _ exchange: Exchange
     ) throws -> String {
@@ -175,7 +176,7 @@ extension FacebookProvider {
 
     private func exchangeToken(_ exchange: Exchange, _ app: FacebookApp) throws -> String {
         guard let text = parameter("fb_exchange_token", exchange), !text.isEmpty else {
-            // https://github.com/mobolic/facebook-sdk asserts it in its tests.
+            // The tests of https://github.com/mobolic/facebook-sdk have this message.
             throw GraphError(
                 message: "fb_exchange_token parameter not specified", code: 1,
                 diagnosis: Diagnosis("fb_exchange_token is missing: send the access token that is to last longer"))
@@ -207,9 +208,9 @@ extension FacebookProvider {
 
     // MARK: - /oauth/access_token_info
 
-    /// By `auth_nonce`, an app knows that the person signed in again when it was opened with that nonce:
-    /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/re-authentication>. django-allauth compares it. Whether a token
-    /// that comes by exchange has it, isn't documented; here it hasn't.
+    /// Returns information on a token. `auth_nonce` shows an app that the person signed in again for that nonce:
+    /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/re-authentication>. django-allauth compares
+    /// it. Whether an exchanged token has it isn't documented; here it doesn't.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime

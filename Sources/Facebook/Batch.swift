@@ -5,11 +5,11 @@ import JSON
 // POST https://graph.facebook.com/ with `batch`: several calls in one request
 // https://developers.facebook.com/docs/graph-api/batch-requests
 //
-// Quirks: each call is answered with its status, its headers and its body, which is a text. A call without an access token of its own has
-// the request's. Calls that refer to each other's answers aren't played. A call that isn't answered whole is null, as one that has timed
-// out: https://developers.facebook.com/docs/graph-api/batch-requests#timeouts
+// Quirks: each call is answered with its status, its headers and its body, which is a text. A call without an access
+// token uses the request's. Calls that refer to each other's answers aren't supported. A call without a complete answer
+// is null, like one that has timed out: https://developers.facebook.com/docs/graph-api/batch-requests#timeouts
 
-/// One call of a batch.
+/// A call of a batch.
 private struct BatchCall {
     private let method: String
     private let path: String
@@ -19,7 +19,7 @@ private struct BatchCall {
 
     private static let methods = ["GET", "POST", "PUT", "DELETE"]
 
-    /// `nil` for what names no method or no address.
+    /// Reads a call. Returns `nil` if it has no method or no address.
     init?(_ json: JSONValue) {
         guard let method = json["method"]?.string, let url = json["relative_url"]?.string,
             let known = BatchCall.methods.first(where: { $0.equalsIgnoringASCIICase(method) })
@@ -32,8 +32,8 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it brings an access token. It is
-    /// addressed as the batch is, and so are the URLs in its answer.
+    /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it has an access token.
+    /// The call and the URLs in its answer have the form of the batch's address.
     func answer(
         _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {
@@ -63,10 +63,10 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
-    /// How many bytes the credentials of all calls may have: each call is sent them.
+    /// The most bytes of all calls' credentials together, since each call gets them.
     private static let largestCredentials = 4_096
 
-    /// What is posted to the address of the Graph API itself.
+    /// Handles a POST to the Graph API's own address.
     func batch(_ exchange: Exchange) async -> Response {
         let calls: [BatchCall]
         let credentials: String
@@ -106,13 +106,13 @@ extension FacebookProvider {
         let isAddress = exchange.parameters["id"].map(FacebookProvider.isVersion) ?? true
         guard isAddress, let text = parameter("batch", exchange) else { throw unserved(exchange) }
         guard let items = (try? JSONValue(parsing: Array(text.utf8)))?.array else {
-            // The words aren't public.
+            // The message isn't public.
             throw GraphError(
                 message: "batch parameter must be a JSON array", kind: .batch,
                 diagnosis: Diagnosis("batch is a JSON array of objects with method and relative_url"))
         }
         guard items.count <= FacebookProvider.largestBatch else {
-            // https://github.com/jgorset/facepy has the answer among its tests.
+            // The message is in the tests of https://github.com/jgorset/facepy.
             throw GraphError(
                 message: "Too many requests in batch message. Maximum batch size is \(FacebookProvider.largestBatch)",
                 kind: .batch,

@@ -5,16 +5,18 @@ import JSON
 import OAuth
 import Time
 
-// POST /_understudy/v1/facebook/revocations: people remove an app under "Apps and websites", <https://www.facebook.com/help/204306713029340>.
-// The app's server is told, and asked to delete what it has.
+// POST /_understudy/v1/facebook/revocations: people remove an app under "Apps and websites",
+// <https://www.facebook.com/help/204306713029340>. The app's server is notified, and asked to delete its data.
 // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke
 // https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
 //
-// Quirks: both are a form with `signed_request`, whose signature covers the encoded payload; the second is answered with an address and a
-// code. Whether an app that removes itself by DELETE /me/permissions is told, too, isn't documented; here only the person's removal is
-// told. Nor is it documented whether Facebook repeats what fails; here nothing is.
+// Quirks: both requests are a form with `signed_request`, whose signature covers the encoded payload. The second is
+// answered with an address and a code. Whether an app that removes itself by DELETE /me/permissions is also notified
+// isn't documented; here, only the person's removal is. Whether Facebook repeats a failed request isn't documented
+// either; here it isn't repeated.
 
-/// A message that an app can tell to be Facebook's: <https://developers.facebook.com/docs/reference/login/signed-request>.
+/// A message that an app can verify to be Facebook's:
+/// <https://developers.facebook.com/docs/reference/login/signed-request>.
 struct SignedRequest: Sendable {
     let text: String
 
@@ -79,7 +81,7 @@ extension FacebookProvider {
         let dataDeletion: OutgoingMessage?
     }
 
-    /// Ends a grant; the messages that tell of it. `nil` when it has ended before.
+    /// Ends a grant, and returns the messages about it. Returns `nil` if it had ended before.
     private func remove(_ grant: FacebookGrant, in exchange: Exchange) throws -> Removal? {
         let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.app))")
         let removed = try exchange.world.update { tables -> (account: Account?, at: Instant)? in
@@ -102,7 +104,7 @@ extension FacebookProvider {
             dataDeletion: message(to: app.dataDeletionURL, lasting: .hours(1)))
     }
 
-    /// The callback must answer JSON with `url` and `confirmation_code`.
+    /// Sends the data deletion request. The callback must answer JSON with `url` and `confirmation_code`.
     private func askToDelete(_ message: OutgoingMessage, _ exchange: Exchange) async -> JSONObject {
         switch await exchange.ask(message, seconds: 5) {
         case .late:

@@ -7,8 +7,9 @@ import Time
 // GET and POST https://graph.facebook.com/debug_token
 // https://developers.facebook.com/docs/graph-api/reference/debug_token
 //
-// Quirks: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. An app's token or that of one of its developers
-// may ask. Only a long-lived token has `issued_at`: https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging.
+// Quirks: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. The caller must have the
+// app's token or that of one of its developers. Only a long-lived token has `issued_at`:
+// https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging.
 
 extension FacebookProvider {
     func debugToken(_ exchange: Exchange) throws(GraphError) -> Response {
@@ -35,13 +36,13 @@ extension FacebookProvider {
         } catch {
             guard error.code == 190 else { throw error }
             var data = JSONObject([("error", .object(error.inspected)), ("is_valid", false), ("scopes", [])])
-            // Of a token that was given out, the app is known, though the person has removed it.
+            // The app of an issued token is known even if the person has removed it.
             if error.subcode != nil { data["app_id"] = .string(app.id) }
             return answer(data, error)
         }
     }
 
-    /// The app that asks, itself or by a developer.
+    /// Returns the calling app, with its own token or a developer's.
     private func viewingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -89,7 +90,7 @@ extension FacebookProvider {
 }
 
 extension GraphError {
-    /// As debug_token tells of it.
+    /// The error in the form of debug_token.
     fileprivate var inspected: JSONObject {
         var error = JSONObject([("code", .integer(code)), ("message", .string(message))])
         error["subcode"] = subcode.map { .integer($0) }

@@ -3,22 +3,22 @@ import JOSE
 import OAuth
 import Time
 
-/// What a person has granted to an app, and what they declined.
+/// A person's grant to an app, with the declined permissions.
 struct FacebookGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
-        /// When the person consented.
+        /// The time of the consent.
         let issuedAt: Instant
-        /// Of a request for an ID token.
+        /// The nonce, if an ID token is requested.
         let nonce: String?
         let isOpenID: Bool
-        /// By which an app knows that the person signed in again for it.
+        /// The nonce that shows an app that the person signed in again for it.
         var authNonce: String?
     }
 
     struct TokenDetails: Codable, Sendable {
-        /// When the person consented.
+        /// The time of the consent.
         let issuedAt: Instant
-        /// That of the sign-in which gave the token out.
+        /// The nonce of the sign-in that issued the token.
         var authNonce: String?
     }
 
@@ -26,9 +26,9 @@ struct FacebookGrant: OAuthGrant {
 
     let account: String
     let app: String
-    /// When the person consented first.
+    /// The time of the first consent.
     let since: Instant
-    /// Permissions, in the order in which they were granted.
+    /// The permissions, in the order in which they were granted.
     private(set) var granted = [FacebookPermission.always]
     private(set) var declined: [String] = []
 
@@ -42,7 +42,7 @@ struct FacebookGrant: OAuthGrant {
 
     static func key(_ account: String, app: String) -> String { "\(account) \(app)" }
 
-    /// The person grants those of `asked` that are among `approved`, and declines the others.
+    /// Grants the permissions of `asked` that are in `approved`, and declines the others.
     mutating func answer(_ asked: [String], approving approved: [String]) {
         for permission in asked where !granted.contains(permission) {
             guard approved.contains(permission) else {
@@ -54,7 +54,7 @@ struct FacebookGrant: OAuthGrant {
         }
     }
 
-    /// Takes a permission back. The public profile stays for as long as the app does.
+    /// Withdraws a permission. The public profile can't be withdrawn.
     mutating func decline(_ permission: String) {
         guard permission != FacebookPermission.always, granted.contains(permission) else { return }
         granted.removeAll { $0 == permission }
@@ -62,7 +62,7 @@ struct FacebookGrant: OAuthGrant {
     }
 }
 
-/// A token whose app the person has removed: Facebook says so of it.
+/// A token whose app the person has removed, because Facebook has an error for these.
 struct RemovedToken: Row {
     static let table = Table<RemovedToken>("facebook.removedToken", limit: 1_000)
 
@@ -72,14 +72,14 @@ struct RemovedToken: Row {
 }
 
 extension Transaction {
-    /// The person removes the app: every token of the grant stops. It says whether the grant was still there.
+    /// Removes the app: all tokens of the grant stop working. Returns `false` if the grant had ended before.
     mutating func remove(_ grant: FacebookGrant, because reason: String) -> Bool {
         guard find(FacebookGrant.self, grant.key) != nil else { return false }
         for token in end(grant, because: reason) { put(RemovedToken(key: token.key, app: grant.app)) }
         return true
     }
 
-    /// The person answers a request for permissions: the grant that is made or changed.
+    /// Records a person's answer to a request for permissions, and returns the new or changed grant.
     mutating func consent(
         _ account: String, to app: String, asked: [String], approving approved: [String]
     ) -> FacebookGrant {
@@ -91,7 +91,7 @@ extension Transaction {
         return grant
     }
 
-    /// What the person once granted is consented to at `issuedAt`.
+    /// Makes an access token for a consent at `issuedAt`.
     mutating func makeAccessToken(
         _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime,
         authNonce: String? = nil
@@ -105,14 +105,14 @@ extension Transaction {
     }
 }
 
-/// What Facebook's codes and tokens look like. Not documented; their beginnings are what developers see.
+/// Makes codes and tokens in Facebook's form. It isn't documented; their beginnings are what developers see.
 enum FacebookToken {
-    /// About sixty days.
+    /// The lifetime of a long-lived token, about sixty days.
     static let lifetime = TimeSpan.seconds(5_183_944)
-    /// Of a token that comes by a browser: "an hour or two".
+    /// The lifetime of a token from a browser: "an hour or two".
     /// <https://developers.facebook.com/docs/facebook-login/guides/access-tokens#termtokens>
     static let shortLifetime = TimeSpan.hours(2)
-    /// The time for which an app may read what a person has granted:
+    /// The time for which an app may read a person's data after the consent:
     /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>.
     static let dataAccess = TimeSpan.days(90)
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)

@@ -2,7 +2,7 @@ import EmulatorCore
 import OAuth
 
 extension Look {
-    /// A blue bar with the name, a grey page, a narrow card with a shadow.
+    /// The theme of Facebook's pages: a blue bar with the name, a grey page, a narrow card with a shadow.
     static let facebook = Look(
         name: "Facebook",
         style: """

@@ -1,6 +1,6 @@
-/// Permissions: <https://developers.facebook.com/docs/permissions>.
+/// The permissions: <https://developers.facebook.com/docs/permissions>.
 enum FacebookPermission {
-    /// Granted with every sign-in.
+    /// The permission that every sign-in grants.
     static let always = "public_profile"
 
     private static let words = [
@@ -9,8 +9,8 @@ enum FacebookPermission {
         "user_hometown": "hometown", "user_link": "link to the profile", "user_location": "current city",
     ]
 
-    /// The names that Meta's page lists, and `openid`. The dialog ignores others: "Users of your app will ignore these permissions if
-    /// present", it says to developers.
+    /// The names on Meta's page, and `openid`. The dialog ignores others: "Users of your app will ignore these
+    /// permissions if present", it says to developers.
     private static let known: Set<String> = [
         "ads_management", "ads_read", "attribution_read", "business_management", "catalog_management", "email",
         "gaming_profile", "gaming_user_locale", "gaming_user_picture", "instagram_basic",
@@ -29,16 +29,16 @@ enum FacebookPermission {
         "whatsapp_business_management", "whatsapp_business_messaging",
     ]
 
-    /// What of a request is asked for: each once, without names that there aren't.
+    /// Returns the valid permissions of a request, each once.
     static func asked(_ names: [String]) -> [String] {
         var seen: Set<String> = [always]
         return [always] + names.filter { known.contains($0) && seen.insert($0).inserted }
     }
 
-    /// Names that a request asks for and that there aren't.
+    /// Returns the unknown names in a request.
     static func unknown(_ names: [String]) -> [String] { names.filter { !known.contains($0) } }
 
-    /// The names of a scope; commas or blanks stand between them.
+    /// Returns the names in a scope, which are separated by commas or blanks.
     static func names(ofScope scope: String) -> [String] {
         scope.split { $0 == "," || $0 == " " }.map(String.init)
     }

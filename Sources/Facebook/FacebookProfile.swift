@@ -1,12 +1,12 @@
 import EmulatorCore
 import JSON
 
-/// A person at Facebook.
+/// A person's profile at Facebook.
 struct FacebookProfile: AccountProfile {
     static let name = "facebook"
     static let about = "The person at Facebook."
 
-    /// The ages that Facebook tells apart: <https://developers.facebook.com/docs/graph-api/reference/age-range>.
+    /// The age ranges that Facebook has: <https://developers.facebook.com/docs/graph-api/reference/age-range>.
     enum AgeRange: String, CaseIterable, Codable {
         case minor = "13-17"
         case young = "18-20"
@@ -27,7 +27,7 @@ struct FacebookProfile: AccountProfile {
     let ageRange: AgeRange?
     let hometown: String?
     let location: String?
-    /// Account IDs.
+    /// The account IDs of the person's friends.
     let friends: [String]
 
     init(_ fields: inout Fields, of account: Account) {
@@ -53,7 +53,7 @@ struct FacebookProfile: AccountProfile {
         for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
     }
 
-    /// A field of the profile, and the permission without which it isn't told. A claim of Limited Login is called as the permission:
+    /// A field of the profile, and the permission that it needs. A claim of Limited Login has the permission's name:
     /// <https://github.com/facebook/facebook-ios-sdk/blob/main/FBSDKCoreKit/FBSDKCoreKit/AuthenticationTokenClaims.swift>.
     struct Detail {
         let field: String
@@ -75,14 +75,15 @@ struct FacebookProfile: AccountProfile {
         }
     }
 
-    /// A Page that stands for a place.
+    /// Returns a Page that represents a place.
     private static func place(_ name: String) -> JSONValue {
         ["id": .string("1\(DerivedNumber.digits(of: "facebook.place:\(name)", width: 14))"), "name": .string(name)]
     }
 }
 
 extension TextRule {
-    /// People may hide the year, or tell nothing else: <https://developers.facebook.com/docs/graph-api/reference/user>.
+    /// A date of birth. People may hide the year, or everything but the year:
+    /// <https://developers.facebook.com/docs/graph-api/reference/user>.
     fileprivate static let birthday = TextRule(
         about: "MM/DD/YYYY, MM/DD or YYYY", pattern: "^([0-9]{2}/[0-9]{2}(/[0-9]{4})?|[0-9]{4})$"
     ) { text in

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import OAuth
 
-// What Facebook has to show of a person.
+// These sections describe a person at Facebook.
 
 extension FacebookProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-// From docs/backend.md and docs/clients.md.
+// The guides repeat parts of docs/backend.md and docs/clients.md.
 
 extension FacebookProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [web(place), native(place)] }

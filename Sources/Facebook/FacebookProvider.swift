@@ -22,9 +22,10 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
     package static let host = "www.facebook.com"
     package static let graphHost = "graph.facebook.com"
     static let limitedHost = "limited.facebook.com"
-    /// The name without www, which the discovery document has for the dialog. Facebook redirects from there; here it answers itself.
+    /// The host without www, which the discovery document has for the dialog. Facebook redirects from it; here it
+    /// answers itself.
     static let shortHost = "facebook.com"
-    /// Where the images of pictures are.
+    /// The host of pictures.
     static let pictureHost = "platform-lookaside.fbsbx.com"
     package static let issuer = "https://www.facebook.com"
     static let dialogPath = "/dialog/oauth"
@@ -37,7 +38,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         apps = seed[FacebookSection.self].apps
     }
 
-    /// Limited Login's tokens, too.
+    /// Whether the issuer is Facebook's, or that of Limited Login's tokens.
     package static func isIssuer(_ issuer: String) -> Bool {
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
@@ -80,7 +81,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         ]
     }
 
-    /// Every path may end with a slash, as those of Meta's own samples do:
+    /// Returns the Graph API's operations. Every path may end with a slash, like those of Meta's own samples:
     /// <https://developers.facebook.com/docs/graph-api/reference/user>.
     private func graph(below version: String, _ slash: String = "") -> [Operation] {
         func call(
@@ -140,9 +141,9 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         }
     }
 
-    /// A call of the Graph API. Its answer says which version it is of, as clients read it:
-    /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. Which version answers a call that names none, is
-    /// the app's setting, and not said here.
+    /// Returns an operation of the Graph API. Its answer has the version, which clients read:
+    /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. The version for a call that
+    /// names none is the app's setting, and isn't in the answer here.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
@@ -168,7 +169,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         }
     }
 
-    /// Several calls in one, at the API's address with a version or without: `/:id` is a version then.
+    /// Returns the operation for several calls in one, at the API's address with or without a version: `/:id` is then
+    /// the version.
     private func batches(_ path: String) -> Operation {
         var traits = OperationTraits.api(orderedErrors)
         traits.partOf = path.hasSuffix(":id/") ? "/:id" : nil
@@ -178,7 +180,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         }
     }
 
-    /// Scripts of other origins can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
+    /// The discovery documents. Scripts of other origins can't read them:
+    /// <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
     private var discoveryDocuments: [Operation] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         return ["", "/"].flatMap { slash in
@@ -202,7 +205,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         return exchange.world.read { $0.find(Token<FacebookGrant>.self, token)?.client }
     }
 
-    /// The Graph API's error for a parameter that it doesn't take, or the dialog's page. Not documented.
+    /// Refuses a request that is too large: with the Graph API's error for an invalid parameter, or on the dialog's
+    /// page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard exchange.address.host != FacebookProvider.graphHost else {
             return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response

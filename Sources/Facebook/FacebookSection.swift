@@ -2,9 +2,9 @@ import EmulatorCore
 import JSON
 import OAuth
 
-/// An app of the seed.
+/// An app in the seed.
 struct FacebookApp: SeededOAuthClient {
-    /// Who may use an app: <https://developers.facebook.com/docs/development/build-and-test/app-modes>.
+    /// The accounts that may use an app: <https://developers.facebook.com/docs/development/build-and-test/app-modes>.
     enum Mode: String, CaseIterable, Sendable {
         case live
         /// Only accounts with a role in the app.
@@ -15,7 +15,7 @@ struct FacebookApp: SeededOAuthClient {
     /// The origins of pages that may use Facebook's SDK for this app.
     let javaScriptOrigins: [String]
     let mode: Mode
-    /// The accounts with a role in the app. They may look at its tokens.
+    /// The accounts with a role in the app. They may inspect its tokens.
     let developers: Set<String>
     let requiresAppSecret: Bool
     let deauthorizeURL: String?
@@ -26,10 +26,10 @@ struct FacebookApp: SeededOAuthClient {
     var name: String { client.name }
     var redirectURIs: [String] { client.redirectURIs }
 
-    /// Whether somebody may sign in to it.
+    /// Whether a person may sign in to the app.
     func admits(_ account: Account) -> Bool { mode == .live || developers.contains(account.id) }
 
-    /// Why an app in development doesn't admit somebody.
+    /// Returns why an app in development doesn't admit a person.
     func reason(againstAdmitting account: Account) -> Diagnosis {
         Diagnosis(
             received: "the account \(Diagnosis.quote(account.id))",

@@ -4,14 +4,14 @@ import JSON
 import OAuth
 import Time
 
-/// The Graph API's error answers: <https://developers.facebook.com/docs/graph-api/guides/error-handling>.
+/// An error answer of the Graph API: <https://developers.facebook.com/docs/graph-api/guides/error-handling>.
 ///
-/// Quirks: most are status 400; what is refused for too many calls or a missing permission is 403, Facebook's own failures are 500, and
-/// a name that nobody has is 404. WWW-Authenticate says it again.
+/// Quirks: most have status 400. Too many calls and missing permissions have 403, Facebook's own failures 500, and
+/// unknown names 404. WWW-Authenticate repeats the error.
 struct GraphError: Error, Sendable {
     enum Kind: String, Sendable {
         case oauth = "OAuthException"
-        /// What is asked for, rather than who asks, can't be had.
+        /// The requested object isn't available, whoever asks.
         case method = "GraphMethodException"
         /// A batch can't be carried out. Public answers have no code.
         case batch = "GraphBatchException"
@@ -47,7 +47,8 @@ struct GraphError: Error, Sendable {
         return response.diagnosed(diagnosis)
     }
 
-    /// As it is seen in <https://github.com/freizl/hoauth2/issues/19>, <https://github.com/daroczig/fbRads/issues/74> and
+    /// The value of `WWW-Authenticate`, as in <https://github.com/freizl/hoauth2/issues/19>,
+    /// <https://github.com/daroczig/fbRads/issues/74> and
     /// <https://github.com/roundrop/facebook4j-oauth-example/issues/2>.
     private var challenge: String {
         let name =
@@ -93,7 +94,8 @@ extension GraphError {
     private static let documentation =
         "Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api"
 
-    /// An object that the caller can't see, or that doesn't take the method. `id` is `nil` for a request that names no object.
+    /// Returns the error of an object that the caller can't see, or that doesn't support the method. `id` is `nil` if
+    /// the request names no object.
     static func unsupported(_ method: String, id: String?, _ diagnosis: Diagnosis) -> GraphError {
         let object = id.map { id in
             " Object with ID '\(id)' does not exist, cannot be loaded due to missing permissions, or does not support this operation."
@@ -103,7 +105,8 @@ extension GraphError {
             subcode: id == nil ? nil : 33, kind: .method, diagnosis: diagnosis)
     }
 
-    /// <https://github.com/facebookarchive/php-graph-sdk> has the status among its tests.
+    /// Returns the error of an unknown name. The status is in the tests of
+    /// <https://github.com/facebookarchive/php-graph-sdk>.
     static func noSuchName(_ name: String, _ diagnosis: Diagnosis) -> GraphError {
         GraphError(
             message: "(#803) Some of the aliases you requested do not exist: \(name)", code: 803, status: 404,
@@ -111,11 +114,11 @@ extension GraphError {
     }
 }
 
-// MARK: - What can be ordered
+// MARK: - Errors that can be ordered
 
 extension FacebookProvider {
-    /// What the Graph API can be ordered to answer: codes, or codes and subcodes, as the page above lists them. It has no messages;
-    /// those that are reported are. An order's `description` replaces them.
+    /// The errors that can be ordered at the Graph API: codes, or codes and subcodes, as the page above lists them. It
+    /// has no messages; reported ones are used. An order's `description` replaces them.
     private static let orderable: [GraphError] = [
         // https://github.com/facebookarchive/php-graph-sdk/issues/794
         known("An unknown error has occurred.", 1, status: 500),
@@ -123,7 +126,7 @@ extension FacebookProvider {
         known("An unexpected error has occurred. Please retry your request later.", 2, status: 500, isTransient: true),
         // https://github.com/facebook/facebook-android-sdk/issues/582
         known("(#4) Application request limit reached", 4, status: 403, isTransient: true),
-        // The status is that of 200 to 299, which are permissions, too; it isn't reported.
+        // The status is that of 200 to 299, which are also about permissions; it isn't reported.
         known("(#10) Application does not have permission for this action", 10, status: 403),
         known("(#17) User request limit reached", 17, isTransient: true),
         known("Invalid parameter", 100),
@@ -131,7 +134,7 @@ extension FacebookProvider {
         known("This authorization code has been used.", 100, 36009),
         known("Invalid OAuth access token.", 190),
         known("Error validating access token: The user has not authorized application", 190, 458),
-        // https://github.com/facebook/facebook-ios-sdk quotes 459 and 464.
+        // The codes 459 and 464 are quoted in https://github.com/facebook/facebook-ios-sdk.
         known(
             "Error validating access token: You cannot access the app till you log in to www.facebook.com and follow the "
                 + "instructions given.", 190, 459),
@@ -149,7 +152,7 @@ extension FacebookProvider {
         known("The access token is invalid since the user hasn't engaged the app in longer than 90 days.", 190, 493),
         // https://github.com/laravel/socialite/issues/479
         known("(#200) Missing Permissions", 200, status: 403),
-        // The words of the page; the status isn't documented.
+        // The text is the page's; the status isn't documented.
         known("The action attempted has been deemed abusive or is otherwise disallowed", 368),
     ]
 
@@ -165,7 +168,7 @@ extension FacebookProvider {
         "\(error.code)" + (error.subcode.map { "/\($0)" } ?? "")
     }
 
-    /// What is said of an access token when it is checked, and of one that is ordered to be refused.
+    /// Returns the error of a token whose access to data has ended, for checks and for orders.
     static func dataAccessEnded(_ diagnosis: Diagnosis) -> GraphError {
         var error = orderable.first { $0.subcode == 493 } ?? orderable[0]
         error.diagnosis = diagnosis

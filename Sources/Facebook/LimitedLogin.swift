@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Time
 
-/// The claims of Limited Login's ID token, and of one that a sign-in with the scope `openid` brings:
+/// The claims of Limited Login's ID token, and of the one for a sign-in with the scope `openid`:
 /// <https://developers.facebook.com/docs/facebook-login/limited-login/token>.
 struct LimitedLogin: Sendable {
     static let lifetime = TimeSpan.hours(1)
@@ -11,15 +11,15 @@ struct LimitedLogin: Sendable {
     let app: String
     let account: Account
     let permissions: [String]
-    /// Where the client finds the person's picture.
+    /// The URL of the person's picture.
     let picture: String
     let nonce: String?
-    /// `jti`, unique to the token.
+    /// The `jti`, unique to the token.
     let identifier: [UInt8]
     let issuedAt: Instant
-    /// Beside which the token comes: `at_hash`.
+    /// The access token beside it, for `at_hash`.
     var accessToken: String?
-    /// The IDs of those friends whom the app may be told of.
+    /// The IDs of the friends that the app may see.
     var friends: [String] = []
 
     var claims: JSONObject {
@@ -44,7 +44,7 @@ struct LimitedLogin: Sendable {
 }
 
 extension FacebookProvider {
-    /// A token of this person now.
+    /// Returns the claims of a person's token now.
     func limitedLogin(
         _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
         in exchange: Exchange

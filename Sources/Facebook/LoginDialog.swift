@@ -7,32 +7,33 @@ import Time
 // GET https://www.facebook.com/dialog/oauth
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
-// Quirks: permissions are separated by commas, and those that there aren't are ignored. What was declined once is asked for again only with
-// auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A cancel brings
-// error_code=200 and error_reason=user_denied; what goes wrong at Facebook brings error_code and error_message, and no error. The
-// callback of a code ends with the fragment #_=_; tokens come in the fragment. redirect_uri is compared exactly, its query apart. PKCE is
-// optional, as at https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
+// Quirks: permissions are separated by commas, and unknown ones are ignored. A declined permission is requested again
+// only with auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A
+// cancel leads to error_code=200 and error_reason=user_denied; a failure of Facebook leads to error_code and
+// error_message, without error. The callback of a code ends with the fragment #_=_; tokens are in the fragment.
+// redirect_uri is compared exactly, apart from its query. PKCE is optional, as at
+// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
 
-/// A request to the login dialog, checked.
+/// A checked request to the login dialog.
 private struct DialogRequest: Sendable {
     let app: FacebookApp
-    /// Empty when a page opened the dialog by the SDK.
+    /// The redirect URI; empty if a page opened the dialog by the SDK.
     let redirectURI: String
     /// The origin of that page.
     let page: JavaScriptOrigin?
     let responseTypes: Set<String>
     let permissions: [String]
     let challenge: CodeChallenge?
-    /// The request as it came, for the sign-in page to carry along.
+    /// The form as it came, for the sign-in page to carry along.
     let form: Form
 
     var nonce: String? { form["nonce"].flatMap { $0.isEmpty ? nil : $0 } }
     var authNonce: String? { form["auth_nonce"].flatMap { $0.isEmpty ? nil : $0 } }
-    /// Whether what the person declined before is asked for again.
+    /// Whether declined permissions are requested again.
     var asksAgain: Bool { form["auth_type"]?.split(separator: ",").contains("rerequest") ?? false }
     var givesTokens: Bool { !responseTypes.isDisjoint(with: ["token", "id_token"]) }
 
-    /// What was wrong with a request. Facebook's own page shows it.
+    /// The error in a request, which Facebook's own page shows.
     struct Refusal: Error {
         let title: String
         let diagnosis: Diagnosis
@@ -56,8 +57,8 @@ private struct DialogRequest: Sendable {
         self.app = app
         responseTypes = try DialogRequest.responseTypes(form)
         let scope = FacebookPermission.names(ofScope: form["scope"] ?? "")
-        // The permissions of a configuration of Facebook Login for Business stand in the app's dashboard. No seed has them; that they are
-        // these is a choice.
+        // The permissions of a configuration of Facebook Login for Business are in the app's dashboard, and in no seed.
+        // These are our choice.
         let isConfigured = scope.isEmpty && !(form["config_id"] ?? "").isEmpty
         permissions = FacebookPermission.asked(isConfigured ? ["email"] : scope)
         challenge = try DialogRequest.challenge(form)
@@ -89,7 +90,8 @@ private struct DialogRequest: Sendable {
         }
     }
 
-    /// The page that opened the dialog by the SDK, if it may. What Facebook says of a domain that isn't allowed isn't documented.
+    /// Returns the page that opened the dialog by the SDK, if it may. Facebook's message for other domains isn't
+    /// documented.
     private static func page(_ origin: String, of app: FacebookApp) throws(Refusal) -> JavaScriptOrigin {
         guard !app.javaScriptOrigins.isEmpty else {
             // https://github.com/chatwoot/chatwoot/issues/3510
@@ -110,7 +112,7 @@ private struct DialogRequest: Sendable {
         return page
     }
 
-    /// A code, where nothing is said.
+    /// Returns the response types; by default a code.
     private static func responseTypes(_ form: Form) throws(Refusal) -> Set<String> {
         let text = form["response_type"] ?? ""
         let types = Set(text.split { $0 == " " || $0 == "," }.map(String.init))
@@ -143,7 +145,7 @@ private struct DialogRequest: Sendable {
 extension FacebookProvider {
     private static let codeLifetime = TimeSpan.minutes(10)
 
-    /// What the callback is told when something goes wrong at Facebook, by its code. The first stands in
+    /// The messages of Facebook's failures for the callback, by code. The first is in
     /// <https://github.com/jaredhanson/passport-oauth/issues/16>, the second in
     /// <https://github.com/jaredhanson/passport-facebook/issues/255>.
     static let dialogErrors = [
@@ -174,7 +176,7 @@ extension FacebookProvider {
         }
     }
 
-    /// What a page's form says.
+    /// Handles the form of a page.
     func decide(_ exchange: Exchange) throws -> Response {
         guard let (form, answer) = try pages.answer(exchange.request.bodyForm, in: exchange) else {
             return pages.problem(
@@ -209,7 +211,8 @@ extension FacebookProvider {
         }
     }
 
-    /// Facebook's page for somebody who may not use this app, or who has a role in it and is shown what others aren't.
+    /// Returns Facebook's page for a person who may not use this app, or who has a role in it and therefore sees an
+    /// error; otherwise `nil`.
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
         let app = request.app
         guard app.admits(account) else {
@@ -227,7 +230,7 @@ extension FacebookProvider {
             ))
     }
 
-    /// What the dialog asks a person for: nothing that they declined before, unless it is to.
+    /// Returns the permissions that the dialog requests: not those declined before, unless `auth_type` asks for them.
     private static func asked(
         _ request: DialogRequest, of account: String, _ tables: borrowing some TableReading & ~Copyable
     ) -> [String] {
@@ -244,7 +247,7 @@ extension FacebookProvider {
 
     // MARK: - Answers
 
-    /// What an approval brought about, as far as the request asked for it.
+    /// The result of an approval, limited to what the request asked for.
     private struct Approved: Sendable {
         let grant: FacebookGrant
         let code: String?
@@ -260,7 +263,8 @@ extension FacebookProvider {
             let asked = FacebookProvider.asked(request, of: account.id, tables)
             let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
             var code: String?
-            // The signed request holds one, too: https://developers.facebook.com/docs/reference/login/signed-request
+            // The signed request also contains a code:
+            // https://developers.facebook.com/docs/reference/login/signed-request
             if !request.responseTypes.isDisjoint(with: ["code", "signed_request"]) {
                 let text = FacebookToken.code(from: &tables.random)
                 tables.put(

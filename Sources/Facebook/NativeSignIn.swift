@@ -4,10 +4,10 @@ import JOSE
 import JSON
 import OAuth
 
-// POST /_understudy/v1/facebook/authorizations: what the Facebook SDK on a device would deliver
+// POST /_understudy/v1/facebook/authorizations: the result of the Facebook SDK on a device.
 // https://developers.facebook.com/docs/facebook-login/limited-login/token
 //
-// Quirk: Limited Login brings an ID token in place of an access token.
+// Quirk: Limited Login yields an ID token instead of an access token.
 
 extension FacebookProvider {
     var nativeCall: Operation {
@@ -66,7 +66,7 @@ extension FacebookProvider {
         do {
             let app = try apps.client(named: body.client)
             let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
-            // The SDK reports a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
+            // The SDK reports this as a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
             guard app.admits(account) else {
                 throw ControlRefusal(
                     ControlAnswer.error(409, "canceled", app.reason(againstAdmitting: account).line))
@@ -87,7 +87,7 @@ extension FacebookProvider {
         }
     }
 
-    /// `nil` when the person is gone.
+    /// Makes an access token; `nil` if the account doesn't exist any more.
     private func makeAccessToken(
         of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
     ) throws -> String? {

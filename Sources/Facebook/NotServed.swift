@@ -1,13 +1,13 @@
 import EmulatorCore
 import HTTPServer
 
-// What isn't served at Facebook's hosts.
+// These are the answers at unknown addresses of Facebook's hosts.
 //
-// Quirks: the Graph API takes the first part of a path for an object, unless it is a version, and the rest for something of the object:
-// https://github.com/anomalyco/openauth/issues/214, https://github.com/huandu/facebook/issues/116.
+// Quirks: the Graph API regards the first part of a path as an object, unless it is a version, and the rest as a part
+// of the object: https://github.com/anomalyco/openauth/issues/214, https://github.com/huandu/facebook/issues/116.
 
 extension FacebookProvider {
-    /// The Graph API's error, or a page.
+    /// Returns the Graph API's error, or a page.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FacebookProvider.graphHost:
@@ -39,7 +39,7 @@ extension FacebookProvider {
         if let first = parts.first, FacebookProvider.isVersion(first) { parts.removeFirst() }
         let diagnosis = FacebookProvider.nothingServed(exchange)
         guard let object = parts.first else { return .unsupported(exchange.request.method, id: nil, diagnosis) }
-        // What is there, but not with this method. Facebook's words for that aren't documented.
+        // The path exists, but not with this method. Facebook's message for that isn't documented.
         if FacebookProvider.isServed(parts) {
             return .unsupported(exchange.request.method, id: object, diagnosis)
         }
@@ -49,7 +49,7 @@ extension FacebookProvider {
             diagnosis: diagnosis)
     }
 
-    /// Whether something answers at a path without its version, with one method or another.
+    /// Whether a path without its version exists, with any method.
     private static func isServed(_ parts: [String]) -> Bool {
         switch parts.count {
         case 1:
@@ -63,13 +63,13 @@ extension FacebookProvider {
         }
     }
 
-    /// Whether a path begins with a version where it is to have one, and has none for an object.
+    /// Whether the version in a path is valid, and the object isn't a version.
     func hasVersion(_ exchange: Exchange) -> Bool {
         let (version, id) = (exchange.parameters["version"], exchange.parameters["id"])
         return version.map(FacebookProvider.isVersion) ?? !(id.map(FacebookProvider.isVersion) ?? false)
     }
 
-    /// Such as `v22.0`; whether it is one that has been published, isn't looked at.
+    /// Whether the text looks like a version, such as `v22.0`. Whether it was published isn't checked.
     static func isVersion(_ text: String) -> Bool {
         let numbers = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         return text.first == "v" && numbers.count == 2

@@ -7,9 +7,9 @@ import OAuth
 // https://developers.facebook.com/docs/graph-api/reference/user/permissions
 // https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke
 //
-// Quirks: permissions belong to a person and an app, whichever token asks. What was declined or revoked is asked for again only with
-// auth_type=rerequest. Without a permission's name, the whole grant is revoked; all its tokens are refused from then on, with code 190
-// and subcode 458.
+// Quirks: permissions belong to a person and an app, for all tokens. A declined or revoked permission is requested
+// again only with auth_type=rerequest. Without a permission's name, the whole grant is revoked; then all its tokens are
+// refused with code 190 and subcode 458.
 
 extension FacebookProvider {
     func permissions(_ exchange: Exchange) throws(GraphError) -> Response {
@@ -27,7 +27,7 @@ extension FacebookProvider {
         return ["data": .array(shown.map { ["permission": .string($0.0), "status": .string($0.1)] })]
     }
 
-    /// The JavaScript SDK posts it, with `method=delete`.
+    /// Handles the JavaScript SDK's POST with `method=delete`.
     func postPermissions(_ exchange: Exchange) throws -> Response {
         if parameter("method", exchange)?.lowercased() == "delete" { return try revoke(exchange) }
         throw unserved(exchange)

@@ -8,13 +8,13 @@ import OAuth
 // https://developers.facebook.com/docs/graph-api/reference/user/friends
 // https://developers.facebook.com/docs/graph-api/reference/user/picture
 //
-// Quirks: a profile holds id and name unless fields asks for more; a field that there isn't is an error, and one that the person hasn't
-// filled in, or whose permission is missing, is left out. email is missing, too, when the address isn't confirmed. A picture of
-// somebody named by ID needs no access token.
+// Quirks: a profile has id and name unless fields asks for more. An unknown field is an error. A field that the person
+// hasn't filled in, or whose permission is missing, is left out. email is also left out if the address isn't confirmed.
+// The picture of a person named by ID needs no access token.
 
 extension FacebookProvider {
-    /// `/app`, or an app by its ID: by it servers tell whose token they were given, such as
-    /// <https://github.com/parse-community/parse-server>'s. <https://developers.facebook.com/docs/graph-api/reference/application>
+    /// Handles `/app`, or an app by its ID. Servers such as <https://github.com/parse-community/parse-server>'s use it
+    /// to find out whose token they have. <https://developers.facebook.com/docs/graph-api/reference/application>
     func application(_ exchange: Exchange) throws(GraphError) -> Response {
         let app = try callingApp(exchange)
         if let id = exchange.parameters["id"], id != app.id {
@@ -28,7 +28,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(JSONObject(all.filter { names?.contains($0.0) ?? true })))
     }
 
-    /// The fields that a call asks for; `nil` for one that doesn't say.
+    /// Returns the requested fields; `nil` if the call has none.
     private func fields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
         guard let text = parameter("fields", exchange) else { return nil }
         if let fault = ProfileField.fault(in: text) {
@@ -42,7 +42,7 @@ extension FacebookProvider {
         return ProfileField.list(text)
     }
 
-    /// The same for a call that asks of people.
+    /// Returns the requested fields of people.
     private func personFields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
         guard let fields = try fields(exchange) else { return nil }
         let ofFriends = fields.first { $0.name == "friends" }.flatMap(ProfileField.inner) ?? []
@@ -62,7 +62,8 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(profile(of: try person(exchange), try personFields(exchange), exchange)))
     }
 
-    /// Several people in one call, by their IDs: `/?ids=1,2`, as <https://github.com/mobolic/facebook-sdk>'s get_objects asks.
+    /// Handles a call for several people by their IDs: `/?ids=1,2`, as get_objects of
+    /// <https://github.com/mobolic/facebook-sdk> sends it.
     func objects(_ exchange: Exchange) throws(GraphError) -> Response {
         let isAddress =
             exchange.parameters["id"].map(FacebookProvider.isVersion) ?? (exchange.parameters["version"] == nil)
@@ -84,7 +85,8 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(people))
     }
 
-    /// <https://github.com/restfb/restfb/issues/157>; the words stand among the tests of <https://github.com/snarfed/webutil>.
+    /// The most IDs of a call: <https://github.com/restfb/restfb/issues/157>. The message is in the tests of
+    /// <https://github.com/snarfed/webutil>.
     private static let mostIDs = 50
 
     private func profile(
@@ -97,7 +99,7 @@ extension FacebookProvider {
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
-    /// What the people of a list are told of, in a query of its own or within that of a profile; `nil` where nothing is told.
+    /// Returns a person's list, for a call of its own or within a profile; `nil` if it isn't shown.
     private func edge(
         _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
     ) -> JSONValue? {
@@ -118,25 +120,26 @@ extension FacebookProvider {
         }
     }
 
-    /// Those friends who use the app, too, and haven't kept themselves out of such lists.
+    /// Returns the friends who also use the app and allow it to list them.
     private func friends(of person: GraphPerson, _ exchange: Exchange) -> [Account] {
         exchange.world.read { $0.friends(of: person.account, in: person.grant.app) }
     }
 
-    /// Nothing is in the list without the permission: <https://github.com/restfb/restfb/issues/280>. What there is, with a count of all
-    /// friends: <https://github.com/facebookarchive/react-native-fbsdk/issues/129>. Everybody fits on one page.
+    /// Handles the list of friends. Without the permission, it is empty: <https://github.com/restfb/restfb/issues/280>.
+    /// With it, there is also a count of all friends:
+    /// <https://github.com/facebookarchive/react-native-fbsdk/issues/129>. There is only one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
         return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
     }
 
-    /// The Pages of a person; nobody has any.
+    /// Handles the list of a person's Pages, which is always empty.
     func accounts(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
         return FacebookProvider.json(edge("accounts", of: person, try fields(exchange), exchange) ?? ["data": []])
     }
 
-    /// `reached` says where a client finds an address of Facebook's.
+    /// Returns a person's profile. `reached` returns the address at which a client reaches one of Facebook's.
     func document(
         _ account: Account, _ fields: [ProfileField], _ permissions: [String], edges: [String: JSONValue] = [:],
         reached: (String) -> String = { $0 }
@@ -163,7 +166,7 @@ extension FacebookProvider {
         return document
     }
 
-    /// Without `redirect=false`, the picture itself.
+    /// Handles a picture. Without `redirect=false`, it redirects to the image.
     func picture(_ exchange: Exchange) throws(GraphError) -> Response {
         let account = try pictured(exchange)
         let picture = Picture(
@@ -175,7 +178,8 @@ extension FacebookProvider {
         return FacebookProvider.json(["data": .object(picture.document(account, exchange.reachable))])
     }
 
-    /// The image at a picture's address, of at most 720 pixels a side: Facebook's aren't always as large as was asked for, either.
+    /// Returns the image at a picture's address, of at most 720 pixels a side. Facebook's images also may be smaller
+    /// than requested.
     static func image(_ exchange: Exchange) -> Response {
         let query = exchange.request.queryForm
         let id = query["asid"] ?? ""
@@ -187,9 +191,9 @@ extension FacebookProvider {
         return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))
     }
 
-    /// Whose picture is asked for. An ID that is an app's own for a person needs no access token; one that is sent must be right
-    /// (<https://github.com/simi/omniauth-facebook/issues/360>). What isn't such an ID is refused as for want of a token
-    /// (<https://github.com/pennersr/django-allauth/issues/2488>).
+    /// Returns the person of a picture. An app's own ID for a person needs no access token; but a token that is sent
+    /// must be valid (<https://github.com/simi/omniauth-facebook/issues/360>). Any other ID is refused like a missing
+    /// token (<https://github.com/pennersr/django-allauth/issues/2488>).
     private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
         let named = exchange.parameters["id"].flatMap { id in
             exchange.world.read { $0.account(facebookID: id) }
@@ -205,7 +209,7 @@ extension FacebookProvider {
 extension TableReading where Self: ~Copyable {
     borrowing func account(facebookID id: String) -> Account? { first(Account.byIdentifier, "facebook.id:\(id)") }
 
-    /// The friends whom an app may be told of.
+    /// Returns the friends that an app may see.
     borrowing func friends(of account: Account, in app: String) -> [Account] {
         account.facebook.friends.compactMap { id in
             let grant = find(FacebookGrant.self, FacebookGrant.key(id, app: app))
@@ -214,12 +218,12 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A field of a list of fields: `picture.type(large){url,width}`.
+/// A field in a list of fields: `picture.type(large){url,width}`.
 struct ProfileField: Sendable {
     let name: String
-    /// What stands after the name: `.type(large){url,width}`.
+    /// The text after the name: `.type(large){url,width}`.
     let rest: String
-    /// The picture that the field asks for, if it is one.
+    /// The requested size and members, if the field is a picture.
     let picture: Picture
 
     private init(_ text: Substring) {
@@ -229,7 +233,7 @@ struct ProfileField: Sendable {
         picture = Picture(asked: rest)
     }
 
-    /// The list has each field once, as it comes first.
+    /// Reads a list of fields. Each is kept once, at its first position.
     static func list(_ text: String) -> [ProfileField] {
         var fields: [ProfileField] = []
         var names: Set<String> = []
@@ -249,7 +253,8 @@ struct ProfileField: Sendable {
         return fields
     }
 
-    /// A list of fields up to a place in it, and no argument: what a mistaken client writes behind may be a token.
+    /// Returns a list of fields up to a position, without arguments: the text that a faulty client writes after it may
+    /// be a token.
     static func beginning(of text: String, to place: Int) -> String {
         var rest = text.unicodeScalars.prefix(place).makeIterator()
         var beginning = ""
@@ -263,12 +268,12 @@ struct ProfileField: Sendable {
         character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_"
     }
 
-    /// What is wrong with a list of fields, in the Graph API's words, and at which character, counted from 0: a name that comes twice
-    /// (<https://nordicapis.com/best-practices-api-error-handling/>), what ends a field and is no comma
+    /// Returns the error in a list of fields, in the Graph API's words, with its character position from 0: a repeated
+    /// name (<https://nordicapis.com/best-practices-api-error-handling/>), a field that doesn't end with a comma
     /// (<https://github.com/criso/fbgraph/issues/125>, <https://github.com/node-facebook/facebook-node-sdk/issues/123>,
     /// <https://github.com/simi/omniauth-facebook/issues/138>), or an argument without an end
-    /// (<https://github.com/tobilg/facebook-events-by-location-core/issues/30>). What is said of a mistake within braces isn't public, nor
-    /// of other mistakes: nothing is found there.
+    /// (<https://github.com/tobilg/facebook-events-by-location-core/issues/30>). The messages for errors within braces
+    /// and for other errors aren't public, so none are found there.
     static func fault(in text: String) -> (message: String, place: Int)? {
         var (braces, parentheses) = (0, 0)
         var (isInField, isClosed) = (false, false)
@@ -307,7 +312,7 @@ struct ProfileField: Sendable {
         return parentheses > 0 ? ("Expected \")\", got end of string", place) : repetition()
     }
 
-    /// The fields that are asked for within another: `friends{id,name}`.
+    /// Returns the fields requested within another: `friends{id,name}`.
     static func inner(_ field: ProfileField) -> [ProfileField]? {
         guard let start = field.rest.firstIndex(of: "{"), let end = field.rest.lastIndex(of: "}"), start < end else {
             return nil
@@ -315,10 +320,10 @@ struct ProfileField: Sendable {
         return list(String(field.rest[field.rest.index(after: start)..<end]))
     }
 
-    /// What a misspelt name probably means.
+    /// The names that a misspelt name is compared with.
     static let common = ["email", "first_name", "id", "last_name", "middle_name", "name", "picture", "short_name"]
 
-    /// The fields and edges of a person in any version that still answers, read or not: many hold nothing here.
+    /// The fields and edges of a person in all versions that still answer. Many of them are empty here.
     static let known: Set<String> = Set(common).union([
         "about", "accounts", "adaccounts", "address", "age_range", "albums", "apprequests", "assigned_ad_accounts",
         "assigned_pages", "bio", "birthday", "books", "business_users", "businesses", "client_business_id", "context",
@@ -336,11 +341,11 @@ struct ProfileField: Sendable {
     ])
 }
 
-/// A profile picture in the size that was asked for.
+/// A profile picture in the requested size.
 struct Picture: Sendable {
     private let width: Int
     private let height: Int
-    /// `nil` for all members.
+    /// The requested members; `nil` means all.
     private var members: Set<String>?
 
     private static let sizes = ["album": 50, "small": 50, "square": 50, "normal": 100, "large": 200]
@@ -354,7 +359,7 @@ struct Picture: Sendable {
         self.height = number(height) ?? number(width) ?? size
     }
 
-    /// The picture that stands in a list of fields: `.type(large){url,width}`.
+    /// Reads a picture in a list of fields: `.type(large){url,width}`.
     init(asked text: String) {
         func argument(_ name: String) -> String? {
             text.firstRange(of: ".\(name)(").map { String(text[$0.upperBound...].prefix { $0 != ")" }) }

@@ -5,11 +5,12 @@ import JSON
 import OAuth
 import Time
 
-// GET https://connect.facebook.net/LOCALE/sdk.js: Facebook's SDK for JavaScript, and what it asks.
+// GET https://connect.facebook.net/LOCALE/sdk.js: Facebook's SDK for JavaScript, and the paths that it requests.
 // https://developers.facebook.com/docs/javascript/reference/v22.0
 //
-// Ours is `Assets/sdk.js`. How Facebook's asks who is signed in isn't documented. Ours keeps the signed request of the last sign-in in the
-// page, and `/x/oauth/status` knows the person by that, as far as the app's secret has signed it: there are no sessions at Facebook here.
+// Ours is `Assets/sdk.js`. How Facebook's finds out who is signed in isn't documented. Ours keeps the signed request of
+// the last sign-in in the page, and `/x/oauth/status` identifies the person by it, if the app's secret has signed it:
+// there are no sessions at Facebook here.
 
 extension FacebookProvider {
     static let scriptHost = "connect.facebook.net"
@@ -38,9 +39,9 @@ extension FacebookProvider {
         ]
     }
 
-    /// The origin that the redirect URI of a dialog names when the SDK opens it:
-    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`. The form isn't documented; in public reports there is more
-    /// of it (<https://github.com/seeden/react-facebook/issues/74>).
+    /// Returns the page's origin in the redirect URI of a dialog that the SDK opens:
+    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`. The form isn't documented; in public
+    /// reports it has more parameters (<https://github.com/seeden/react-facebook/issues/74>).
     static func origin(ofRelay uri: String) -> String? {
         guard let address = WebAddress(uri), address.host == "staticxx.facebook.com",
             address.path.hasPrefix("/x/connect/xd_arbiter")
@@ -49,7 +50,7 @@ extension FacebookProvider {
         return Form(parsing: Substring(query.prefix { $0 != UInt8(ascii: "#") }))["origin"] ?? ""
     }
 
-    /// The value of `authResponse.signedRequest`: <https://developers.facebook.com/docs/reference/login/signed-request>.
+    /// Returns `authResponse.signedRequest`: <https://developers.facebook.com/docs/reference/login/signed-request>.
     func signedRequest(of account: Account, app: FacebookApp, code: String?, at time: Instant) -> SignedRequest {
         var payload = JSONObject([("user_id", .string(account.facebook.id))])
         payload["code"] = code.map { .string($0) }
@@ -58,7 +59,7 @@ extension FacebookProvider {
         return SignedRequest(payload, secret: app.secret)
     }
 
-    /// Answers `FB.getLoginStatus`.
+    /// Handles `FB.getLoginStatus`.
     private func loginStatus(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
@@ -69,7 +70,8 @@ extension FacebookProvider {
         guard let payload = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret),
             let person = payload["user_id"]?.string
         else { return unknown("isn't one that the app's secret has signed") }
-        // It stands for a session at Facebook, whose length isn't documented: an app's access to data lasts as long.
+        // The signed request stands for a session at Facebook, whose length isn't documented. An app's access to data
+        // lasts as long.
         guard let issued = payload["issued_at"]?.numericDate, exchange.world.now - issued < FacebookToken.dataAccess
         else { return unknown("is 90 days old or says no issued_at: call FB.login") }
         typealias Known = (account: Account, grant: FacebookGrant, token: String, at: Instant)
@@ -91,7 +93,7 @@ extension FacebookProvider {
         ])
     }
 
-    /// Answers `FB.logout`: the access token ends, and what the person has granted stays.
+    /// Handles `FB.logout`: the access token ends, and the person's grant stays.
     private func logout(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
@@ -113,7 +115,7 @@ extension FacebookProvider {
         }
     }
 
-    /// The app of a request that a page makes, if the page may use the SDK for it.
+    /// Returns the app of a page's request, if the page may use the SDK for it.
     private func page(_ exchange: Exchange, _ form: Form) throws(PageRefusal) -> FacebookApp {
         let id = form["client_id"] ?? ""
         guard let app = apps[id] else {
@@ -133,7 +135,7 @@ extension FacebookProvider {
 }
 
 extension SignedRequest {
-    /// The payload of a signed request; `nil` for a text that `secret` hasn't signed.
+    /// Returns the payload of a signed request; `nil` if `secret` hasn't signed it.
     static func payload(of text: String, secret: String) -> JSONObject? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let signature = Base64URL.decode(String(parts[0])) else { return nil }
