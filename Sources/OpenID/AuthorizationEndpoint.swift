@@ -13,7 +13,7 @@ extension Issuer {
         let token: Token<OpenIDGrant>?
     }
 
-    /// Begins a session, unless one goes on, and answers.
+    /// Continues the session or begins one, and returns the answer.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
         in exchange: Exchange
@@ -69,7 +69,7 @@ extension Issuer {
         return page
     }
 
-    /// The person is the one whom the client means, if it means somebody.
+    /// Checks that the person is the one that the request names, if it names one.
     private func check(
         _ account: Account, _ request: RequestedAuthorization, in exchange: Exchange
     ) throws(OAuthRefusal) {

@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import OAuth
 
-// Access tokens that are bound to a client's key: https://datatracker.ietf.org/doc/html/rfc9449#section-7
+// Access tokens may be bound to a client's key: https://datatracker.ietf.org/doc/html/rfc9449#section-7
 
-/// An access token as a request presents it.
+/// An access token in a request.
 struct PresentedAccessToken: Sendable {
     let text: String
-    /// Whether it came with the scheme `DPoP`.
+    /// Whether it was sent with the scheme `DPoP`.
     let isBound: Bool
 
-    /// The token of a request's header Authorization, or of its fields, which no bound token may be in.
+    /// Returns the token in the header Authorization, or in a field, where bound tokens aren't allowed.
     static func read(_ request: Request, for issuer: Issuer) -> PresentedAccessToken? {
         let words = (request.header("Authorization") ?? "").split(separator: " ")
         if words.count == 2, words[0].lowercased() == "dpop", issuer.policy.dpop != .off {
@@ -21,7 +21,7 @@ struct PresentedAccessToken: Sendable {
 }
 
 extension Issuer {
-    /// Checks that the client that presents a token has the key to which it is bound. `url` is where the request went.
+    /// Checks that the client has the key to which its token is bound. `url` is the address of the request.
     func check(
         _ token: PresentedAccessToken, boundTo thumbprint: String?, at url: String, in exchange: Exchange
     ) throws {

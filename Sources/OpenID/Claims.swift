@@ -5,15 +5,15 @@ import OAuth
 import Time
 
 extension Issuer {
-    /// `sub`: <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
+    /// Returns the `sub`: <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
     func subject(of account: Account, for client: ClientMetadata) -> String {
         let sub = account[OpenIDProfile.self].sub
         guard client.subject == .pairwise else { return sub }
         return Base64URL.encode(Digest.sha256("\(id) \(client.sector) \(sub)"))
     }
 
-    /// What a client learns of a person: what the account says, then what the seed adds for the issuer, a scope, the client
-    /// and the person, each taking the place of what came before. `wishes` are claims that the request names.
+    /// Returns the claims about a person for a client: those of the account, then the seed's for the issuer, a scope,
+    /// the client and the person. Later ones replace earlier ones. `wishes` are claims that the request names.
     func claims(
         of account: Account, for client: ClientMetadata, scopes granted: [String], wishes: Set<String> = []
     ) -> JSONObject {
@@ -35,8 +35,8 @@ extension Issuer {
         return shown
     }
 
-    /// What an ID token says: <https://openid.net/specs/openid-connect-core-1_0.html#IDToken>. Code and access token are those
-    /// that come with it.
+    /// Returns the claims of an ID token: <https://openid.net/specs/openid-connect-core-1_0.html#IDToken>. `code` and
+    /// `accessToken` are issued together with it.
     func idTokenClaims(
         _ grant: OpenIDGrant, of account: Account, for client: ClientMetadata, in exchange: Exchange,
         scopes: [String]? = nil,
@@ -54,7 +54,7 @@ extension Issuer {
         claims["sid"] = grant.session.map { .string($0) }
         claims["at_hash"] = accessToken.map { .string(algorithm.leftHalf(of: $0)) }
         claims["c_hash"] = code.map { .string(algorithm.leftHalf(of: $0)) }
-        // Section 5.4: a client that gets no access token has no other way to the claims of scopes.
+        // A client without an access token has no other way to the claims of scopes: section 5.4.
         let granted = hasClaimsInIDToken || accessToken == nil && code == nil ? scopes ?? grant.scopes : []
         let wishes = Set(grant.claims.idToken.keys)
         claims.merge(self.claims(of: account, for: client, scopes: granted, wishes: wishes))
@@ -67,7 +67,8 @@ extension Issuer {
         try sign(claims, for: client, type: "JWT", with: client.idTokenAlgorithm, in: exchange)
     }
 
-    /// The text of an access token, signed where the client gets JSON Web Tokens: <https://datatracker.ietf.org/doc/html/rfc9068>.
+    /// Returns the text of an access token, signed if the client gets JSON Web Tokens:
+    /// <https://datatracker.ietf.org/doc/html/rfc9068>.
     func text(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
         in exchange: Exchange
@@ -86,7 +87,7 @@ extension Issuer {
         return try sign(claims, for: client, type: "at+jwt", in: exchange)
     }
 
-    /// What a token stands for, in the words that RFC 7662 and RFC 9068 share.
+    /// Describes a token, with the members that RFC 7662 and RFC 9068 share.
     func description(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata?,
         in exchange: Exchange
@@ -105,13 +106,14 @@ extension Issuer {
         return claims
     }
 
-    /// What signs tokens for a client: `name`, or the first of the issuer's algorithms with which it can.
+    /// Returns the algorithm that signs a client's tokens: the one with this name, or the first of the issuer's that
+    /// the client can use.
     func algorithm(_ name: String?, for client: ClientMetadata) -> Algorithm {
         let usable = algorithms.filter { $0 != .hs256 || client.clientSecret != nil }
         return usable.first { $0.rawValue == name } ?? usable.first ?? .rs256
     }
 
-    /// Signs a token for a client with an algorithm of that name, or the usual one.
+    /// Signs a token for a client, with the named algorithm or the default one.
     func sign(
         _ claims: JSONObject, for client: ClientMetadata, type: String, with name: String? = nil,
         in exchange: Exchange
@@ -121,9 +123,9 @@ extension Issuer {
             secret: client.clientSecret)
     }
 
-    /// The key of an access token's or refresh token's row.
+    /// Returns the key of the row of an access token or a refresh token.
     func rowKey(of text: String, in exchange: Exchange) -> String {
-        // A JSON Web Token's identifier is no secret, so it isn't a token by itself.
+        // The ID of a JSON Web Token isn't secret, so it can't be used as a token.
         if text.hasPrefix(Issuer.jwtPrefix) { return "" }
         guard text.contains("."), let id = signedClaims(of: text, type: "at+jwt", in: exchange)?["jti"]?.string else {
             return text
@@ -131,6 +133,6 @@ extension Issuer {
         return Issuer.jwtPrefix + id
     }
 
-    /// What the keys of rows begin with whose tokens are JSON Web Tokens: their identifier follows.
+    /// The prefix of row keys for tokens that are JSON Web Tokens. The token's ID follows it.
     static let jwtPrefix = "jwt:"
 }

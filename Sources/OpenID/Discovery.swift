@@ -4,7 +4,7 @@ import JSON
 import OAuth
 
 extension Issuer {
-    /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
+    /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
     /// `place` is one of the issuer's paths.
     func discovery(_ exchange: Exchange, at place: String) -> Response {
         var document = metadata(exchange, below: place)

@@ -5,7 +5,7 @@ import JSON
 import OAuth
 import Time
 
-// Assertions of a person (ID-JAG), with which a company's issuer lets its clients into a vendor's:
+// A company's issuer issues assertions of a person (ID-JAG), by which its clients get access at a vendor's issuer:
 // https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04
 // The Model Context Protocol calls this enterprise-managed authorization:
 // https://github.com/modelcontextprotocol/ext-auth/blob/main/specification/stable/enterprise-managed-authorization.mdx
@@ -13,9 +13,9 @@ import Time
 // MARK: - The company
 
 extension Issuer {
-    /// The time for which an assertion is good. The draft's example has as much.
+    /// The lifetime of an assertion. It is the draft's example.
     private static let assertionLifetime = TimeSpan.minutes(5)
-    /// The time by which another issuer's clock may be ahead of ours. Not documented.
+    /// The most that another issuer's clock may be ahead of ours. Not documented.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
     /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.
@@ -71,7 +71,7 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// The issuer for which an assertion is wanted, as the request names it, and the access that clients have there.
+    /// Returns the requested issuer, by the name in the request, and the access that clients have there.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -94,11 +94,11 @@ extension Issuer {
                 "name the other issuer as its own metadata does, and in crossAppAccess of \"\(id)\" in the seed"))
     }
 
-    /// The scopes that a person has at another issuer, of those that are asked for; all of them where none is.
+    /// Returns the requested scopes that the person has at another issuer; all of them if none is requested.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {
-        // RFC 8693 section 2.2.2: nothing is issued for this target.
+        // Nothing is issued for this target: RFC 8693 section 2.2.2.
         guard access.accounts?.contains(account.id) ?? true else {
             throw OAuthRefusal(
                 "invalid_target",
@@ -119,12 +119,12 @@ extension Issuer {
                 "crossAppAccess of the seed grants none of these at \"\(access.issuer)\""))
     }
 
-    /// The issuers of this world's seed that have these ids.
+    /// Returns the issuers of this world's seed with these `id`s.
     private func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
         exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
     }
 
-    /// The names by which clients may know the issuer, whichever way they have come.
+    /// Returns the names by which clients may know the issuer. They depend on the address by which clients reach it.
     private func identifiers(_ exchange: Exchange) -> [String] {
         let own = exchange.address.ownBase + alias.prefix
         return followsRequest ? [own, identifier(exchange), "https://\(host)\(path)"] : [identifier(exchange)]
@@ -134,14 +134,14 @@ extension Issuer {
 // MARK: - The vendor
 
 extension Issuer {
-    /// Gives an access token for an assertion of a trusted issuer's: section 4.4 of the draft. The assertion can be used again until it
-    /// expires, so that there is no refresh token.
+    /// Issues an access token for an assertion from a trusted issuer: section 4.4 of the draft. There is no refresh
+    /// token, because the assertion can be used again until it expires.
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
         let claims = try assertedClaims(try form.required("assertion"), exchange)
         try check(claims, client, thumbprint, exchange)
-        // An assertion that names no scopes leaves them to this issuer.
+        // If an assertion names no scopes, this issuer decides.
         let asserted = try claims["scope"]?.string.map { text throws(OAuthRefusal) in
             try AuthorizationParameters.scopes(text, among: nil).filter { client.scopes?.contains($0) ?? true }
         }
@@ -165,7 +165,7 @@ extension Issuer {
         }
     }
 
-    /// The resources of the token: those that the request names, or all of the assertion's.
+    /// Returns the resources of the token: the requested ones, or all of the assertion's.
     private func resources(_ form: Form, among asserted: [String]) throws(OAuthRefusal) -> [String] {
         let asked = try AuthorizationParameters.resources(form)
         try AuthorizationParameters.checkTargets(asserted)
@@ -178,7 +178,7 @@ extension Issuer {
                 "exchange the ID token for an assertion for this resource"))
     }
 
-    /// The claims of an assertion by an issuer that is trusted.
+    /// Returns the claims of an assertion from a trusted issuer.
     private func assertedClaims(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> JSONObject {
         let token: JWS
         do { token = try JWS(parsing: text) } catch { throw invalid("it can't be read: \(error.description)") }
@@ -203,8 +203,8 @@ extension Issuer {
         return claims
     }
 
-    /// Checks for whom an assertion is, and when: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the
-    /// draft.
+    /// Checks the audience, the client and the times of an assertion:
+    /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the draft.
     private func check(
         _ claims: JSONObject, _ client: ClientMetadata, _ thumbprint: String?, _ exchange: Exchange
     ) throws(OAuthRefusal) {

@@ -4,23 +4,23 @@ import JSON
 import OAuth
 import Time
 
-/// An issuer, as the seed has it.
+/// An issuer in the seed.
 struct Issuer: SchemaObject {
     let id: String
     let name: String
-    /// As the seed writes it.
+    /// The URL as the seed writes it.
     private let url: String
-    /// Where it is played, and its own path there, without a slash at the end.
+    /// The host on which it is served, and its path there, without a slash at the end.
     let host, path: String
-    /// Whether its URL names this machine, so that it is served at its path under the daemon's own name, too.
+    /// Whether its URL names this machine, so that it is also served at its path on the daemon's own host.
     private let isOfThisMachine: Bool
-    /// Where it is served, too.
+    /// Further paths at which it is served.
     let furtherPlaces: [FurtherPlace]
     let followsRequest: Bool
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
     let policy: ServerPolicy
-    /// What the protected resource beside it asks.
+    /// The requirements of the protected resource beside it.
     let resource: ResourcePolicy
     let hasClaimsInIDToken: Bool
     let scopes: [String: JSONObject]
@@ -29,7 +29,7 @@ struct Issuer: SchemaObject {
     let interaction: Interaction?
     var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
-    /// Whether no seed has it: it came into being by its first use, and takes any client.
+    /// Whether no seed has this issuer. It was created by its first use, and accepts any client.
     private(set) var isTakenOnTrust = false
 
     /// Another path at the issuer's host, such as Entra's `/common/v2.0`, whose discovery document names no tenant.
@@ -96,10 +96,10 @@ struct Issuer: SchemaObject {
     }
 }
 
-// MARK: - What follows from it
+// MARK: - Derived properties
 
 extension Issuer: AuthorizationServer {
-    /// Where issuers are played that have no host of their own.
+    /// The host of issuers without one of their own.
     static let host = "oidc.example"
 
     static func url(_ id: String) -> String { "https://\(host)/\(id)" }
@@ -107,8 +107,8 @@ extension Issuer: AuthorizationServer {
     /// The beginning of short addresses.
     static let shortPrefix = "/oidc"
 
-    /// An issuer that no seed has. As navikt/mock-oauth2-server's, it takes any client, and gives out refresh tokens without being
-    /// asked: <https://github.com/navikt/mock-oauth2-server>.
+    /// Makes an issuer that no seed has. Like those of navikt/mock-oauth2-server, it accepts any client, and always
+    /// issues refresh tokens: <https://github.com/navikt/mock-oauth2-server>.
     static func takenOnTrust(_ id: String) -> Issuer {
         var issuer = Issuer(reading: ["id": .string(id), "pkce": "optional", "refreshTokens": "always"])
         issuer.isTakenOnTrust = true
@@ -127,20 +127,20 @@ extension Issuer: AuthorizationServer {
     /// The owner of a seeded issuer's keys.
     static func owner(_ id: String) -> KeyOwner { KeyOwner("openid.\(id)") }
 
-    /// All issuers that no seed has sign with the same keys.
+    /// The owner of the keys of all issuers that no seed has.
     static let ownerOnTrust = KeyOwner("openid")
 
-    /// The short address, by which pages and guides name it.
+    /// The short address, which pages and guides use.
     var alias: HostAlias { HostAlias(prefix: "\(Issuer.shortPrefix)/\(id)", host: host, path: path) }
 
     var aliases: [HostAlias] {
         isOfThisMachine && path != alias.prefix ? [alias, HostAlias(prefix: path, host: host, path: path)] : [alias]
     }
 
-    /// Where the discovery document can be, and all endpoints are: the issuer's own path first.
+    /// The paths of the discovery document and of all endpoints; the issuer's own is the first.
     var paths: [String] { [path] + furtherPaths }
 
-    /// `iss`.
+    /// Returns the `iss` for answers to a request.
     func identifier(_ exchange: Exchange) -> String {
         followsRequest ? url(url.hasSuffix("/") ? "/" : "", exchange) : url
     }

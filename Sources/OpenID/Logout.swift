@@ -6,7 +6,8 @@ import OAuth
 import Time
 
 // GET and POST /logout: https://openid.net/specs/openid-connect-rpinitiated-1_0.html
-// Clients are told by https://openid.net/specs/openid-connect-backchannel-1_0.html before the browser goes on, each once.
+// Clients are notified by https://openid.net/specs/openid-connect-backchannel-1_0.html before the browser continues,
+// once each.
 
 extension Issuer {
     func logout(_ exchange: Exchange, _ sent: Form) async throws -> Response {
@@ -16,7 +17,7 @@ extension Issuer {
         do {
             let request = try LogoutRequest(form, at: self, in: exchange) { claims(ofIDToken: $0, in: exchange) }
             if request.needsQuestion {
-                // The question's own form is a POST that carries the request.
+                // The form of the question is a POST that carries the request.
                 guard exchange.request.method == "POST", sent.carriedRequest != nil else {
                     return pages.ask(exchange, "Sign out?", "of \(name)", yes: "Sign out", request: form)
                 }
@@ -31,8 +32,8 @@ extension Issuer {
         }
     }
 
-    /// A client's own logout, without a browser: Keycloak ends the session to which a refresh token belongs, and answers 204. A token
-    /// for offline access belongs to no browser's session there, and ends alone.
+    /// Handles a client's own logout, without a browser. Keycloak ends the session of the refresh token and answers
+    /// 204. A token for offline access belongs to no browser's session there, and ends alone.
     /// <https://github.com/keycloak/keycloak/blob/main/services/src/main/java/org/keycloak/protocol/oidc/endpoints/LogoutEndpoint.java>
     private func endSignIn(_ exchange: Exchange) async throws -> Response {
         do {
@@ -57,7 +58,8 @@ extension Issuer {
         } catch let error as OAuthRefusal { return error.response }
     }
 
-    /// Ends a session with its grants, those for offline access apart, and tells its clients. `nil` when it has ended before.
+    /// Ends a session with its grants, except those for offline access, and notifies its clients. Returns `nil` if it
+    /// had ended before.
     func end(_ session: BrowserSession, _ exchange: Exchange) async throws -> [JSONValue]? {
         let reason = exchange.cause("the person signed out")
         let (ended, account, now) = try exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
@@ -90,7 +92,7 @@ extension Issuer {
     }
 }
 
-// POST /_understudy/v1/openid/logouts: a session ends at the issuer, without a browser
+// POST /_understudy/v1/openid/logouts: ends a session at the issuer, without a browser.
 
 extension OpenIDProvider {
     var logoutCall: Operation {

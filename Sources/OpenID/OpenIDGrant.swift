@@ -4,19 +4,19 @@ import JSON
 import OAuth
 import Time
 
-/// What one authorization brought: its code and tokens end with it.
+/// The grant of one authorization. Its code and tokens end with it.
 struct OpenIDGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
-        /// The key that the authorization request has named, by its thumbprint (RFC 9449 section 10).
+        /// The thumbprint of the key in the authorization request (RFC 9449 section 10).
         let thumbprint: String?
     }
 
     struct TokenDetails: RotatingDetails {
         let scopes: [String]
         let audience: [String]
-        /// The key to which it is bound, by its thumbprint.
+        /// The thumbprint of the key to which the token is bound.
         var thumbprint: String?
-        /// The exchange that has used a refresh token up.
+        /// The ID of the exchange that has used the refresh token.
         var usedBy: String?
     }
 
@@ -27,16 +27,16 @@ struct OpenIDGrant: OAuthGrant {
     let key: String
     let issuer: String
     let client: String
-    /// Empty where a client acts for itself.
+    /// The account; empty if a client acts for itself.
     let account: String
     let scopes: [String]
     var nonce, acr: String?
-    /// The `sid` of the browser's session, if it began with one.
+    /// The `sid` of the browser's session in which it began, if there was one.
     var session: String?
     var authenticatedAt: Instant?
     var claims = ClaimsParameter()
     var audience: [String] = []
-    /// Who acts for the person (RFC 8693 section 4.1).
+    /// The actor who acts for the person (RFC 8693 section 4.1).
     var actor: JSONValue?
     let expires: Instant
 }
@@ -57,7 +57,7 @@ extension Transaction {
         return grant
     }
 
-    /// Keeps an access token. That of a client with JSON Web Tokens is kept by its `jti`, and signed later.
+    /// Stores an access token. A JSON Web Token is stored by its `jti`, and signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
         audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil
@@ -84,14 +84,15 @@ extension Transaction {
                 text, grant: grant.key, client: issuer.key(of: request.client), redirectURI: request.redirectURI,
                 challenge: request.parameters.challenge, expires: now + issuer.policy.lifetimes.code,
                 usedBy: exchange.spentBy,
-                // A thumbprint has 43 characters, so that a longer text is no key's, whatever follows.
+                // A thumbprint has 43 characters. A longer text can't match any key, so it may be cut.
                 details: OpenIDGrant.CodeDetails(
                     thumbprint: issuer.policy.dpop == .off
                         ? nil : request.fields["dpop_jkt"].map { String($0.prefix(64)) })))
         return text
     }
 
-    /// The refresh token of a public client is bound to its key: <https://datatracker.ietf.org/doc/html/rfc9449#section-5>.
+    /// Makes a refresh token. That of a public client is bound to the client's key:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-5>.
     mutating func makeRefreshToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, boundTo thumbprint: String? = nil
     ) -> String {

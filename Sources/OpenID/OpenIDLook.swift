@@ -1,7 +1,7 @@
 import EmulatorCore
 
 extension Look {
-    /// A company's own sign-in: its name on a dark band, plain forms.
+    /// Returns the theme of a company's own sign-in: its name on a dark band, plain forms.
     static func issuer(_ name: String) -> Look {
         Look(
             name: name,

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// A person at OpenID Connect issuers.
+/// A person's profile at OpenID Connect issuers.
 struct OpenIDProfile: AccountProfile {
     static let name = "openid"
     static let about = "The person at OpenID Connect issuers."
@@ -9,7 +9,7 @@ struct OpenIDProfile: AccountProfile {
     let sub: String
     let groups: [String]
     let roles: [String]
-    /// An object.
+    /// Further claims, an object.
     let claims: JSONValue
 
     init(_ fields: inout Fields, of account: Account) {

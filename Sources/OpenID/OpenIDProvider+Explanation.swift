@@ -3,11 +3,11 @@ import OAuth
 
 extension OpenIDProvider {
     package func issued(_ text: String, in world: World) -> IssuedValue? {
-        // A code's own client is named together with its issuer.
+        // The client in a code's row has its issuer before it, so the grant's is used.
         world.issued(text, OpenIDGrant.self) { $0.client }
     }
 
-    /// A pairwise `sub` is made for one client and leads nowhere.
+    /// Returns the person with this `sub`. A pairwise one can't be traced back.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         world.subject(identifier: OpenIDProfile.identifier(subject))
     }

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import OAuth
 
-// What OpenID Connect issuers have to show of a person.
+// These sections describe a person at OpenID Connect issuers.
 
 extension OpenIDProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
@@ -21,7 +21,7 @@ extension OpenIDProvider {
             + [browsers(of: account, in: exchange)]
     }
 
-    /// Consents of which no grant is left: the person isn't asked again all the same.
+    /// Returns consents without a grant, because of which the person isn't asked again.
     private func consents(
         of account: Account, besides grants: [OpenIDGrant], in exchange: Exchange
     ) -> [InspectedSection] {
@@ -82,13 +82,13 @@ extension OpenIDProvider {
         return .browsers(items)
     }
 
-    /// By public subjects only: the others are digests.
+    /// Returns the account with this public subject. Pairwise subjects are digests.
     package func account(named subject: String, in world: World) -> String? {
         world.read { tables in tables.first(Account.byIdentifier, OpenIDProfile.identifier(subject))?.id }
     }
 
     package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
-        // A signed token is kept by its identifier, which its issuer can read.
+        // A signed token is stored by its ID, which its issuer can read.
         let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])
         return try exchange.world.update { tables in
             for key in keys {
@@ -102,7 +102,7 @@ extension OpenIDProvider {
 }
 
 extension Issuer {
-    /// What clients learn of a person; of clients with subjects of their own, each one's.
+    /// Returns the claims that clients get about a person; pairwise clients are listed one by one.
     fileprivate func profile(of account: Account) -> InspectedItem {
         var item = InspectedItem(name, kind: "issuer")
         item.facts = [InspectedFact("sub", .code(account[OpenIDProfile.self].sub))]

@@ -1,9 +1,9 @@
 import EmulatorCore
 
-// From docs/openid.md.
+// The guides repeat parts of docs/openid.md.
 
 extension OpenIDProvider {
-    /// One for each issuer of the seed.
+    /// Returns a guide for each issuer of the seed.
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { issuers.map { guide($0, place) } }
 
     private func guide(_ issuer: Issuer, _ place: SetUpPlace) -> SetUpGuide {

@@ -18,12 +18,13 @@ extension OpenIDProvider {
         client(of: app).id == nil && issuer(of: app) == nil ? .nothing : .client
     }
 
-    /// An issuer whose name follows the request's address, for clients that discover it, or that has the app's own name.
+    /// Adds an issuer: its identifier follows the request's address, for clients that discover it, or is the one in the
+    /// app's configuration.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(OpenIDSection.name, ifNamed: true) else { return }
         let client = client(of: start.app)
         let id = client.id ?? "web"
-        // An issuer on this machine is another server's address, not a name that can be played.
+        // An issuer on this machine is the address of another server, not a name that can be played.
         let named = issuer(of: start.app).flatMap { $0.hasPrefix("https://") ? $0 : nil }
         var member = JSONObject([("clientID", .string(id))])
         if client.secret == nil { member["clientSecret"] = .string(testSecret) }

@@ -3,16 +3,16 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// OpenID Connect issuers that the seed names: <https://openid.net/specs/openid-connect-core-1_0.html>.
+/// The OpenID Connect issuers of a seed: <https://openid.net/specs/openid-connect-core-1_0.html>.
 package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
     package static let facts = ProviderFacts(
         name: OpenIDSection.name, title: "OpenID Connect", section: OpenIDSection.self, profile: OpenIDProfile.self,
         rows: OpenIDGrant.rows + AuthorizationServerTables.rows + [TakenIssuer.self])
 
     let issuers: [Issuer]
-    /// Whether issuers that no seed has come into being by their first use.
+    /// Whether unknown issuers are created by their first use.
     let takesUnknown: Bool
-    /// Seeded issuers by the addresses of their endpoints, host and path.
+    /// The seeded issuers by the addresses of their endpoints, host and path.
     private let issuersByAddress: [String: Issuer]
 
     package init(seed: Seed) {
@@ -89,24 +89,24 @@ package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnse
 }
 
 extension Issuer {
-    /// The paths of one endpoint, below or beside each of the issuer's own.
+    /// Returns the paths of an endpoint, below or beside each of the issuer's own.
     func addresses(of endpoint: String) -> [String] {
         var seen: Set<String> = []
         return paths.map { EndpointPaths.resolve(endpoint, below: $0) }.filter { seen.insert($0).inserted }
     }
 
-    /// Host and path of all endpoints.
+    /// The host and path of all endpoints.
     var addresses: [String] {
         let discovery = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// What is served. `issuer` is who answers a request: this one, or the one that the path names.
+    /// Returns the operations. `issuer` returns the issuer for a request: this one, or the one that the path names.
     func operations(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Operation] {
         let (hosts, endpoints) = ([host], policy.paths)
-        // Assertions are checked with the keys of their issuers.
+        // Assertions are verified with the keys of their issuers.
         let keys = [owner] + policy.trustedIssuers.map { Issuer.owner($0) }
         var authorization = OperationTraits.authorization(
             errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
@@ -135,7 +135,7 @@ extension Issuer {
                 }
             }
         }
-        // Where clients may have documents, the client's is at hand before the endpoint runs.
+        // If clients may have metadata documents, the client's is fetched before the endpoint runs.
         func knowing(
             _ endpoint: String, title: String, _ traits: OperationTraits, _ methods: [String] = ["POST"],
             cors: Operation.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
@@ -211,13 +211,13 @@ extension Issuer {
         return all
     }
 
-    /// The discovery document at one of the issuer's paths.
+    /// Returns the operations for the metadata at one of the issuer's paths.
     private func metadataOperations(
         at place: String, of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Operation] {
         let below = ["\(place)/.well-known/openid-configuration", "\(place)/.well-known/oauth-authorization-server"]
-        // RFC 8414 section 3.1 puts the issuer's path behind its own.
-        // Clients of the Model Context Protocol look for the other document at such an address, too.
+        // RFC 8414 section 3.1 puts the issuer's path after the well-known one. Clients of the Model Context Protocol
+        // also look for the other document there.
         let inserted = place.isEmpty ? [] : HostAlias.metadata.map { $0 + place }
         let isOwn = place == path
         return (below + inserted).map { path in
@@ -232,7 +232,7 @@ extension Issuer {
         }
     }
 
-    /// Whether tokens are made at the authorization endpoint.
+    /// Whether the authorization endpoint signs tokens.
     private var mintsForBrowsers: Bool {
         isTakenOnTrust
             || clients.contains { client in

@@ -73,7 +73,7 @@ struct OpenIDSection: SeedSection {
         }
     }
 
-    /// A client is given tokens that it can check. `names` are the issuer's algorithms.
+    /// Checks that a client gets tokens that it can verify. `names` are the issuer's algorithms.
     private static func checkAlgorithms(
         of client: LocatedJSON, _ names: [String], _ references: inout SeedReferences
     ) {

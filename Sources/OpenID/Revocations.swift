@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import OAuth
 
-// POST /_understudy/v1/openid/revocations: people withdraw what they have consented to, at every issuer that has the client.
+// POST /_understudy/v1/openid/revocations: people withdraw their consent, at every issuer that has the client.
 
 extension OpenIDProvider {
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
@@ -25,7 +25,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// A consent outlives what came of the sign-ins: then it is all that there is to withdraw.
+    /// Removes a consent without a grant, and returns whether there was one. A consent outlives the grants of its
+    /// sign-ins.
     private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) throws -> Bool {
         guard let account = order.account, let id = order.client else { return false }
         let owners = issuers.compactMap { issuer in issuer.client(id, in: exchange.world).map { issuer.key(of: $0) } }

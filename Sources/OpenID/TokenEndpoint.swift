@@ -7,17 +7,17 @@ import OAuth
 // POST /token: https://openid.net/specs/openid-connect-core-1_0.html#TokenEndpoint
 
 extension Issuer {
-    /// What a request to the token endpoint has brought about.
+    /// The result of a request to the token endpoint.
     struct Issued: Sendable {
         let grant: OpenIDGrant
-        /// `nil` where the client acts for itself.
+        /// The account; `nil` if the client acts for itself.
         let account: Account?
         let access: Token<OpenIDGrant>
         var refresh: String?
         var nonce: String?
-        /// For an exchanged token.
+        /// The type of an exchanged token.
         var type: TokenExchange.TokenType?
-        /// The resources that an assertion has granted.
+        /// The resources that an assertion grants.
         var resources: [String] = []
     }
 
@@ -104,7 +104,7 @@ extension Issuer {
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
         let (text, resources) = (try form.required("refresh_token"), try AuthorizationParameters.resources(form))
-        // Asked before the token is used up. One that doesn't work is refused for that, whatever is asked of it.
+        // The scopes are checked before the token is used up. An invalid token is refused as invalid, with any scopes.
         let granted = exchange.world.read { $0.working(text, .refresh, OpenIDGrant.self)?.grant.scopes }
         let scopes = try form["scope"].map { wanted throws(OAuthRefusal) in
             try AuthorizationParameters.scopes(wanted, among: granted)
@@ -188,7 +188,7 @@ extension Issuer {
                     issued.grant, of: account, for: client, in: exchange, scopes: scopes, nonce: issued.nonce,
                     accessToken: isWanted ? nil : text)
                 let idToken = try idToken(claims, for: client, in: exchange)
-                // RFC 8693 section 2.2.1: an ID token that was asked for takes the access token's place.
+                // A requested ID token takes the access token's member: RFC 8693 section 2.2.1.
                 body[isWanted ? "access_token" : "id_token"] = .string(idToken)
                 if isWanted { body["token_type"] = "N_A" }
             }

@@ -7,13 +7,13 @@ import Time
 // https://datatracker.ietf.org/doc/html/rfc8693
 
 extension Issuer {
-    /// The person for whom a token speaks, and its scopes.
+    /// The person and the scopes of a token.
     struct Party: Sendable {
         let account: Account
         let client: ClientMetadata
         let scopes: [String]
         let grant: OpenIDGrant?
-        /// The time of the sign-in, and how it was done.
+        /// The time of the sign-in. `acr` says how it was done.
         let authenticatedAt: Instant?
         let acr: String?
     }
@@ -56,7 +56,8 @@ extension Issuer {
                 "\(name) isn't a token of this issuer that works now and speaks for a person: check its type, too"))
     }
 
-    /// A refresh token is bound to the client to which it was given: <https://datatracker.ietf.org/doc/html/rfc6749#section-10.4>.
+    /// Returns the person of a token. A refresh token is bound to its client:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-10.4>.
     private func person(
         of presented: TokenExchange.PresentedToken, _ caller: ClientMetadata, _ exchange: Exchange
     ) -> Party? {
@@ -75,7 +76,7 @@ extension Issuer {
             authenticatedAt: grant.authenticatedAt, acr: grant.acr)
     }
 
-    /// The person by `sub`, or by the session where `sub` is pairwise.
+    /// Returns the person of an ID token, by `sub`, or by the session if `sub` is pairwise.
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
         guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
             let expires = claims["exp"]?.numericDate,

@@ -4,7 +4,7 @@ import JSON
 import OAuth
 
 extension Issuer {
-    /// POST /introspect: <https://datatracker.ietf.org/doc/html/rfc7662>.
+    /// Handles POST /introspect: <https://datatracker.ietf.org/doc/html/rfc7662>.
     func introspect(_ exchange: Exchange) throws -> Response {
         do {
             let form = try exchange.request.parameters()
@@ -23,7 +23,7 @@ extension Issuer {
             guard let token, let grant, grant.issuer == id, account != nil || grant.account.isEmpty else {
                 return OAuthRefusal.json(["active": false])
             }
-            // RFC 7592 section 2.3: what a client had ends with its registration.
+            // A client's tokens end with its registration: RFC 7592 section 2.3.
             guard let client = client(grant.client, in: exchange.world) else {
                 return OAuthRefusal.json(["active": false])
             }
@@ -35,7 +35,7 @@ extension Issuer {
         } catch let error as OAuthRefusal { return error.response }
     }
 
-    /// POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. A refresh token takes its grant along.
+    /// Handles POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. A refresh token ends its whole grant.
     func revoke(_ exchange: Exchange) throws -> Response {
         do {
             let form = try exchange.request.parameters()
@@ -43,7 +43,7 @@ extension Issuer {
             let key = rowKey(of: try form.required("token"), in: exchange)
             let reason = exchange.cause("the client revoked it")
             let isKnown = try exchange.world.update { tables -> Bool in
-                // Section 2.2: a token that isn't of this issuer is revoked as good as any.
+                // The answer is the same for a token of another issuer: section 2.2.
                 guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
                     return false
                 }

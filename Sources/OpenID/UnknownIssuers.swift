@@ -3,13 +3,13 @@ import HTTPServer
 import JSON
 import OAuth
 
-// Issuers that no seed has. With "unknownIssuers": "accept" they come into being by their first use, as at
-// https://github.com/navikt/mock-oauth2-server; without, whoever asks for one is told which there are.
+// Issuers may be unknown to the seed. With "unknownIssuers": "accept" they are created by their first use, as at
+// https://github.com/navikt/mock-oauth2-server. Otherwise, the refusal lists the known ones.
 
-/// An issuer that no seed has and that was used all the same.
+/// An issuer that no seed has, and that was created by its first use.
 struct TakenIssuer: Row {
     static let table = Table<TakenIssuer>("openid.takenIssuer")
-    /// Of one world.
+    /// The most such issuers of a world.
     static let limit = 100
 
     /// The issuer's id.
@@ -23,14 +23,14 @@ extension OpenIDProvider {
         }
     }
 
-    /// The issuer of that id, of the seed's or of those that this world has taken.
+    /// Returns the issuer with this id: the seed's, or one that this world has created.
     func issuer(_ id: String, in world: World) -> Issuer? {
         if let known = issuers.first(where: { $0.id == id }) { return known }
         guard takesUnknown, world.read({ $0.find(TakenIssuer.self, id) }) != nil else { return nil }
         return .takenOnTrust(id)
     }
 
-    /// The same by the name under which rows have it.
+    /// Returns the issuer with this key in rows.
     func issuer(ofRealm realm: some StringProtocol, in world: World) -> Issuer? {
         guard realm.hasPrefix("\(name).") else { return nil }
         return issuer(String(realm.dropFirst(name.utf8.count + 1)), in: world)
@@ -76,7 +76,7 @@ extension OpenIDProvider {
 }
 
 extension OpenIDProvider: ExplainsOwnAddresses {
-    /// As many issuers are named to whoever asks for another.
+    /// The most issuers in a refusal.
     private static let namedIssuers = 5
 
     package func unserved(_ exchange: Exchange) -> Response? {
@@ -112,7 +112,7 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }
 
-    /// The path of an issuer whose discovery document, or Keycloak's endpoint, is asked for.
+    /// Returns the issuer's path, from the address of a discovery document or of Keycloak's endpoint.
     private static func issuer(of path: String) -> String? {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 
-// GET and DELETE /_understudy/v1/openid/clients; DELETE openid/clients/ID: clients that have registered themselves
+// GET and DELETE /_understudy/v1/openid/clients; DELETE openid/clients/ID: the clients that have registered themselves.
 
 extension OpenIDProvider {
     var listClientsCall: Operation {

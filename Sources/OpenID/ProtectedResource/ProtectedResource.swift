@@ -5,20 +5,20 @@ import JSON
 import ModelContextProtocol
 import OAuth
 
-/// A resource that takes an issuer's access tokens: a server of the Model Context Protocol at `/mcp/ID`, for clients that have no
-/// other to be tried against.
+/// A resource that accepts an issuer's access tokens: a server of the Model Context Protocol at `/mcp/ID`, for clients
+/// without another one for tests.
 ///
-/// It asks for what <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and its predecessors ask of MCP
-/// servers. It is at the daemon's own name, as the short addresses of issuers are.
+/// It has the requirements of <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and its
+/// predecessors for MCP servers. It is on the daemon's own host, like the short addresses of issuers.
 struct ProtectedResource: Sendable {
-    /// The issuer at which it is.
+    /// The issuer beside which it is.
     let issuer: Issuer
-    /// Those whose tokens it takes.
+    /// The issuers whose tokens it accepts.
     let authorizationServers: [Issuer]
-    /// Whether a client that looks for metadata without a path finds this one's.
+    /// Whether metadata without a path is this resource's.
     let isFirst: Bool
 
-    /// Where metadata is: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
+    /// The path of the metadata: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
     static let metadataPath = "/.well-known/oauth-protected-resource"
 
     init(at issuer: Issuer, among all: [Issuer]) {
@@ -32,10 +32,10 @@ struct ProtectedResource: Sendable {
     var path: String { ProtectedResource.path(of: issuer) }
     var policy: ResourcePolicy { issuer.resource }
 
-    /// Its identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    /// Returns the resource's identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     func identifier(_ exchange: Exchange) -> String { exchange.address.ownBase + path }
 
-    /// The issuer as the resource's clients find it: by its short address, unless it has one name for all.
+    /// Returns the issuer's identifier for clients of the resource: its short address, unless it has a fixed one.
     func identifier(of server: Issuer, _ exchange: Exchange) -> String {
         server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
     }
@@ -46,7 +46,7 @@ struct ProtectedResource: Sendable {
             return refusal(
                 OAuthRefusal(order.name, description: order.description, order.diagnosis), scopes, in: exchange)
         }
-        // RFC 9728 puts the resource's path behind its own; some clients append instead.
+        // RFC 9728 puts the resource's path after the well-known one; some clients append instead.
         let places =
             [ProtectedResource.metadataPath + path, path + ProtectedResource.metadataPath]
             + (isFirst ? [ProtectedResource.metadataPath] : [])
@@ -60,7 +60,7 @@ struct ProtectedResource: Sendable {
         let post = Operation(
             "POST", [], path, title: "a message to the protected resource", cors: exposing, keys: keys, .api(bearers),
             answer)
-        // There is nothing to listen to, and no session to end.
+        // There are no messages to receive and no sessions to end.
         let others = ["GET", "DELETE"].map { method in
             Operation(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
                 do { _ = try access(exchange) } catch let error as Refusal { return error.response }

@@ -5,32 +5,32 @@ import JSON
 import OAuth
 import Time
 
-/// What an access token allows at a protected resource.
+/// The access that a token gives to a protected resource.
 struct ResourceAccess: Sendable {
     let issuer: String
     let client: String
-    /// `nil` where a client acts for itself.
+    /// The account; `nil` if a client acts for itself.
     let account: Account?
     let subject: String
     let scopes: [String]
     let expires: Instant?
-    /// Who gave the token out, and the key to which it is bound.
+    /// The issuer of the token, and the key to which it is bound.
     let server: Issuer
     let thumbprint: String?
 }
 
 extension ProtectedResource {
-    /// An answer in place of the resource's own.
+    /// An answer that replaces the resource's own.
     struct Refusal: Error {
         let response: Response
     }
 
-    /// Checks the access token: whose it is, that it works, for whom it is meant, and what every request needs.
+    /// Checks the access token: its issuer, its validity, its audience, and the scopes that every request needs.
     func access(_ exchange: Exchange) throws -> ResourceAccess {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
         let scheme = words.first?.lowercased() ?? ""
         guard words.count == 2, scheme == "bearer" || scheme == "dpop" && dpop != .off else {
-            // RFC 6750 section 3.1: the refusal of a request without a token names no error.
+            // The refusal of a request without a token has no error name: RFC 6750 section 3.1.
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
         let text = String(words[1])
@@ -47,14 +47,14 @@ extension ProtectedResource {
         }
     }
 
-    /// Whether the tokens that it takes are bound to a key: all, none or some of them.
+    /// Its authorization servers' rule for binding tokens to a key; `optional` if they differ.
     var dpop: DPoPPolicy {
         let policies = authorizationServers.map(\.policy.dpop)
         if policies.allSatisfy({ $0 == .required }) { return .required }
         return policies.allSatisfy { $0 == .off } ? .off : .optional
     }
 
-    /// Refuses a token that lacks a scope that one call needs. The challenge names all that the call needs.
+    /// Refuses a token without the scope for a call. The challenge lists all scopes that the call needs.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
         do throws(OAuthRefusal) { try check(scope, access) } catch {
             throw Refusal(
@@ -74,7 +74,7 @@ extension ProtectedResource {
 
     private func access(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
         guard text.contains(".") else { return try access(opaque: text, exchange) }
-        // Several issuers may sign with the same key: the one that the token names comes first.
+        // Several issuers may sign with the same key, so the one that the token names is tried first.
         let named = (try? JWS(parsing: text))?.claims["iss"]?.string
         let isNamed = { (server: Issuer) in identifier(of: server, exchange) == named }
         let servers = authorizationServers.filter(isNamed) + authorizationServers.filter { !isNamed($0) }
@@ -90,9 +90,9 @@ extension ProtectedResource {
         return try access(server, claims, isClientSigned: isClientSigned, exchange)
     }
 
-    /// A JSON Web Token is judged by what it says (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then by whether it
-    /// was revoked. One that is signed with the client's secret could say what the client likes, so it counts for what it was given
-    /// out for.
+    /// Checks a JSON Web Token: its claims (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then
+    /// whether it was revoked. A client could sign any claims with its own secret, so for such a token the issuer's
+    /// records count.
     private func access(
         _ server: Issuer, _ claims: JSONObject, isClientSigned: Bool, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
@@ -117,7 +117,7 @@ extension ProtectedResource {
             thumbprint: claims["cnf"]?["jkt"]?.string)
     }
 
-    /// Of any other token, its issuer knows what it stands for.
+    /// Checks any other token by its issuer's records.
     private func access(opaque text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
         let grant = exchange.world.read { tables in
             tables.find(Token<OpenIDGrant>.self, text).flatMap { tables.find(OpenIDGrant.self, $0.grant) }
@@ -128,12 +128,12 @@ extension ProtectedResource {
                 ?? exchange.reason(againstUsing: text, .access, OpenIDGrant.self)
             throw invalid(reason)
         }
-        // A JSON Web Token's identifier is no token by itself.
+        // The ID of a JSON Web Token can't be used as a token.
         let known = try known(server.rowKey(of: text, in: exchange), at: server, exchange)
         return try access(known, at: server, exchange)
     }
 
-    /// Judges a token by what its issuer remembers of it.
+    /// Returns the access of a token, by its issuer's records.
     private func access(
         _ known: Known, at server: Issuer, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
@@ -167,6 +167,7 @@ extension ProtectedResource {
         return Known(token: token, client: client, account: account)
     }
 
+    /// Checks the audience:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling>
     private func checkAudience(_ audience: [String], _ exchange: Exchange) throws(OAuthRefusal) {
         let own = identifier(exchange)
@@ -185,7 +186,8 @@ extension ProtectedResource {
 
     // MARK: - Challenges
 
-    /// <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
+    /// Returns a refusal with a challenge: <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and
+    /// <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
     func refusal(
         _ refusal: OAuthRefusal, _ scopes: [String], in exchange: Exchange, isBound: Bool = false
     ) -> Response {

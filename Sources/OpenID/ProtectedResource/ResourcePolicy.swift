@@ -1,11 +1,11 @@
 import EmulatorCore
 import JSON
 
-/// What the protected resource beside an issuer asks of access tokens.
+/// The requirements of the protected resource beside an issuer.
 struct ResourcePolicy: SchemaObject {
     let scopes: [String]
     let writeScope: String
-    /// Issuers by their ids, in the order in which metadata has them; the issuer itself where there are none.
+    /// The ids of the issuers, in the metadata's order. If it is empty, the issuer itself is used.
     let authorizationServers: [String]
 
     init(_ fields: inout Fields) {
@@ -18,6 +18,6 @@ struct ResourcePolicy: SchemaObject {
             "The issuers, by id, whose tokens it takes; this one by default. Metadata lists them in this order.")
     }
 
-    /// All scopes that it knows.
+    /// All scopes of the resource.
     var allScopes: [String] { scopes + (scopes.contains(writeScope) ? [] : [writeScope]) }
 }

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import ModelContextProtocol
 
-/// The tools of a protected resource. They show what a client's token stands for.
+/// The tools of a protected resource. They show whose token a client has.
 enum ResourceTools {
     /// The tool that needs a further scope.
     static let writeNote = "write_note"
