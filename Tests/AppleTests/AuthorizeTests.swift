@@ -282,7 +282,7 @@ struct AuthorizeTests {
             target, headers: html.merging(["Host": "appleid.apple.com.localhost:\(port)"]) { $1 })
         #expect(there.status == 200)
         #expect(there.text.contains("action=\"http://appleid.apple.com.localhost:\(port)/auth/authorize/continue\""))
-        // Its own machine is where *.localhost leads a browser: one that came from elsewhere stays.
+        // `*.localhost` leads a browser to its own machine, so a browser on another machine isn't redirected.
         let elsewhere = AppleFixture.authorizePath(
             parameters.merging(["redirect_uri": "http://192.168.1.5:3000/callback"]) { $1 })
         let open = try AppleFixture(
@@ -291,7 +291,8 @@ struct AuthorizeTests {
                 + #""primaryApp":"com.example.app","returnURLs":["http://192.168.1.5:3000/callback"]}]}]}}"#)
         let host = ["Host": "192.168.1.5:\(open.client.port)"]
         #expect(try open.client.get(elsewhere, headers: html.merging(host) { $1 }).status == 200)
-        // Not for a program, another mode, another site, or a seed that says no.
+        // There is no redirect for a program, with another response mode, from another site, or if the seed turns it
+        // off.
         #expect(try fixture.client.get(path).status == 200)
         #expect(
             try fixture.client.get(

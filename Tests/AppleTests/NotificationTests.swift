@@ -44,7 +44,7 @@ struct NotificationTests {
         let event = try JSONValue(parsing: claims["events"] as? String ?? "")
         #expect(event["type"]?.string == type)
         #expect(event["sub"]?.string == user)
-        // To the millisecond, or to the second.
+        // The time is in milliseconds, but may be rounded to seconds.
         #expect((before - 1...after + 1).contains(Double(event["event_time"]?.integer ?? 0) / 1000))
         #expect((event["email"]?.string?.hasSuffix("@privaterelay.appleid.com") ?? false) == type.hasPrefix("email"))
         #expect(event["is_private_email"]?.string == (type.hasPrefix("email") ? "true" : nil))

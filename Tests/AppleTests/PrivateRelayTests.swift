@@ -131,7 +131,7 @@ struct PrivateRelayTests {
         #expect(mail["Reply-To"]?.contains(", \"Jö\" <jo_at_help_example_\(hidden)_") == true)
         #expect(mail["Sender"]?.hasPrefix("robot_at_") == true)
         #expect(mail["To"] == nil)
-        // The same again, and another for another person's address.
+        // The same sender gets the same address again, and another address to write to another person.
         let again = try relayed.forwarded(from: "bounce@example.com", header: header)
         #expect(again == mail)
         let unanswerable = try relayed.forwarded(from: "", header: header)

@@ -42,7 +42,7 @@ struct RelayedWorld {
         MailInTransit(in: world, from: sender, to: recipient ?? address, content: content)
     }
 
-    /// A mail with a header, or its envelope alone.
+    /// Returns the relay's verdict about a mail, or about its envelope alone if there is neither a header nor content.
     func verdict(from sender: String, to recipient: String? = nil, header: String? = nil) throws -> String {
         let content = header.map { Array("\($0.replacing("\n", with: "\r\n"))\r\nHi.\r\n".utf8) }
         let mail = transit(from: sender, to: recipient, content.map { ReceivedContent($0) })

@@ -191,7 +191,7 @@ struct TokenTests {
         #expect(try fixture.token(["code": code, "code_verifier": verifier]).status == 200)
     }
 
-    // What better-auth sent to Apple before https://github.com/better-auth/better-auth/pull/10294.
+    // better-auth sent such a verifier to Apple before https://github.com/better-auth/better-auth/pull/10294.
     @Test("a verifier whose sign-in had no challenge is let through")
     func strayVerifier() throws {
         #expect(try fixture.token(["code": fixture.code(), "code_verifier": "stray"]).status == 200)
@@ -357,7 +357,7 @@ struct ClientSecretTests {
             #expect(answer.text == #"{"error":"invalid_client"}"#)
             #expect(answer.diagnosis.contains(cause.reason), "\(answer.diagnosis)")
         }
-        // The same words from the command line, as far as it can see them without the request.
+        // The command line says the same, if it can see the cause without the request.
         let explanation = try Explanation(clientSecret: text, seeds: [.builtIn])
         if !cause.reason.contains("client_id") { #expect(!explanation.isClean) }
         #expect(try fixture.token(["code": code]).status == 200)

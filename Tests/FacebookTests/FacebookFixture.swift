@@ -35,7 +35,7 @@ struct FacebookFixture {
         return try client.get("/www.facebook.com\(version)/dialog/oauth?\(TestClient.encode(form))")
     }
 
-    /// What came to the callback: in the query, or in the fragment.
+    /// Returns the parameters of a redirect to the callback, whether they are in the query or in the fragment.
     static func fields(_ answer: Answer) -> [String: String] {
         let location = answer.location.hasSuffix("#_=_") ? String(answer.location.dropLast(4)) : answer.location
         return Answer.fields(String(location.drop { $0 != "?" && $0 != "#" }.dropFirst()))
@@ -65,7 +65,7 @@ struct FacebookFixture {
         try #require(try redeem(["code": code(changes, account: account, scopes: scopes)])["access_token"])
     }
 
-    /// What debug_token says of a token.
+    /// Returns the data with which debug_token answers for a token.
     func inspected(_ token: String, by caller: String = FacebookFixture.appToken) throws -> [String: Any]? {
         try graph("/debug_token", ["input_token": token, "access_token": caller]).json["data"] as? [String: Any]
     }

@@ -67,10 +67,10 @@ struct GraphErrorTests {
         arguments: [
             ("2026-02-14T12:00:00Z", "Wednesday, 15-Apr-26 04:59:04 PDT"),
             ("2026-10-01T12:00:00Z", "Monday, 30-Nov-26 03:59:04 PST"),
-            // The night when winter begins: 9:00 UTC on Sunday, 1 November 2026.
+            // Daylight saving time ends at 9:00 UTC on Sunday, 1 November 2026.
             ("2026-09-02T09:00:55Z", "Sunday, 01-Nov-26 01:59:59 PDT"),
             ("2026-09-02T09:00:56Z", "Sunday, 01-Nov-26 01:00:00 PST"),
-            // And summer: 10:00 UTC on Sunday, 8 March 2026.
+            // Daylight saving time begins at 10:00 UTC on Sunday, 8 March 2026.
             ("2026-01-07T10:00:55Z", "Sunday, 08-Mar-26 01:59:59 PST"),
             ("2026-01-07T10:00:56Z", "Sunday, 08-Mar-26 03:00:00 PDT"),
         ])
@@ -308,7 +308,7 @@ struct GraphErrorTests {
         #expect(wrong.graphCode == "100")
         #expect(wrong.message == "(#100) Tried accessing nonexisting field (firstname) on node type (User)")
         #expect(wrong.diagnosis.contains("first_name"))
-        // Laravel Socialite's.
+        // These are the fields that Laravel Socialite asks for.
         let fields = "name,email,gender,verified,link"
         let answer = try fixture.graph("/me", ["access_token": token, "fields": fields])
         #expect(answer.json.keys.sorted() == ["id", "name"])

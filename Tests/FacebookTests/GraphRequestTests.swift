@@ -10,7 +10,7 @@ struct GraphRequestTests {
 
     private static let boundary = "----------------------------9051914041544843365972754266"
 
-    /// As `curl -F` sends fields.
+    /// Returns a multipart body like that of `curl -F`.
     private static func parts(_ fields: [String: String]) -> String {
         fields.map { "--\(boundary)\r\nContent-Disposition: form-data; name=\"\($0)\"\r\n\r\n\($1)\r\n" }.joined()
             + "--\(boundary)--\r\n"
@@ -96,7 +96,7 @@ struct GraphRequestTests {
         #expect(!endpoints.text.contains(#""/me/""#))
     }
 
-    // As get_objects of https://github.com/mobolic/facebook-sdk asks.
+    // get_objects of https://github.com/mobolic/facebook-sdk asks like this.
     @Test("several people in one call, by their IDs", arguments: ["/", "/v22.0", "/v22.0/"])
     func ids(path: String) throws {
         for account in ["ada", "grace"] { _ = try fixture.token(account: account) }
@@ -153,7 +153,7 @@ struct GraphRequestTests {
                 ["method": "POST", "relative_url": "?batch=%5B%5D"],
                 ["method": "POST", "relative_url": "/v22.0/?batch=%5B%5D"],
                 ["method": "DELETE", "relative_url": "me/permissions/email"],
-                // As https://developers.facebook.com/docs/graph-api/batch-requests asks for several objects.
+                // https://developers.facebook.com/docs/graph-api/batch-requests asks for several objects like this.
                 ["method": "GET", "relative_url": "?ids=\(FacebookFixture.ada)&fields=name"],
             ], ["access_token": ada], path: path)
         try #require(answers.count == 9)
@@ -209,7 +209,7 @@ struct GraphRequestTests {
         #expect(answers.map { $0?["code"] as? Int } == [nil, 200])
     }
 
-    // As https://github.com/facebook/facebook-nodejs-business-sdk posts it: src/api-batch.js, src/http.js.
+    // https://github.com/facebook/facebook-nodejs-business-sdk posts a batch like this: src/api-batch.js, src/http.js.
     @Test("a batch in a JSON body may be an array")
     func array() throws {
         let body: [String: Any] = [

@@ -9,7 +9,7 @@ struct PermissionTests {
 
     init() throws { fixture = try FacebookFixture() }
 
-    /// What debug_token says that the token allows; `nil` when it isn't valid.
+    /// Returns the scopes that debug_token lists for a token, or `nil` if the token isn't valid.
     private func permissions(_ token: String) throws -> [String]? {
         let data = try fixture.inspected(token)
         return data?["is_valid"] as? Bool == true ? data?["scopes"] as? [String] : nil
@@ -20,7 +20,7 @@ struct PermissionTests {
         #expect(answer.json["success"] as? Bool == true, "\(answer)")
     }
 
-    /// What is granted and what is declined, as the permissions edge lists it.
+    /// Returns whether each permission is granted or declined, as the permissions edge lists them.
     private func listed(
         _ token: String, _ path: String = "/v22.0/me", _ filter: [String: String] = [:]
     ) throws -> [String: String] {

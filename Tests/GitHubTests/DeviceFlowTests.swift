@@ -8,7 +8,7 @@ struct DeviceFlowTests {
 
     init() throws {
         fixture = try GitHubFixture()
-        // How often a device asks is measured.
+        // GitHub measures how often a device polls.
         try fixture.freeze()
     }
 

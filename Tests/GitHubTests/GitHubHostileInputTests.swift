@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Input that nobody means well with, at GitHub's addresses.
+/// Tests of hostile input at GitHub's addresses.
 @Suite("Hostile input at GitHub")
 struct GitHubHostileInputTests {
     private static let shared = Result { try GitHubFixture() }

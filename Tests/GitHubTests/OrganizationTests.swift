@@ -45,7 +45,7 @@ struct OrganizationTests {
         #expect(try fixture.get("/organizations/3").status == 404)
         let teams = try fixture.get("/user/teams", token: token).list
         #expect(teams.compactMap { $0["slug"] as? String } == ["programmers", "A", "B"])
-        // In the seed's order of organizations, not in the person's.
+        // Organizations come in the order of the seed, not of the person.
         #expect(logins(try fixture.get("/user/orgs", token: token)) == ["analytical-engines", "one", "two"])
     }
 

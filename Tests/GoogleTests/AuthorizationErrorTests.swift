@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What Google's own page says of requests that it refuses. The sentences are those of public reports.
+/// The pages with which Google refuses authorization requests. The sentences are taken from public reports.
 @Suite("Google: refusals of the authorization page")
 struct AuthorizationErrorTests {
     let fixture: GoogleFixture

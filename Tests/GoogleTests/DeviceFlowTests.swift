@@ -10,7 +10,7 @@ struct DeviceFlowTests {
 
     init() throws {
         fixture = try GoogleFixture()
-        // How often a device asks is measured.
+        // Google measures how often a device polls.
         try fixture.world.freeze()
     }
 
@@ -139,7 +139,7 @@ struct DeviceFlowTests {
         expect(try poll(code, ["client_id": GoogleFixture.web]), 401, "invalid_client", "Invalid client type.")
         expect(try poll(nil), 400, "invalid_request", "Missing required parameter: device_code")
         #expect(try poll("x")["error"] == "invalid_grant")
-        // As before RFC 8628: https://github.com/pipacs/o2/pull/130
+        // The grant type from before RFC 8628: https://github.com/pipacs/o2/pull/130
         let old: [String: String?] = [
             "grant_type": "http://oauth.net/grant_type/device/1.0", "code": code, "device_code": nil,
         ]

@@ -63,7 +63,7 @@ struct GoogleFixture {
         return try client.post("/oauth2.googleapis.com/token", form: form)
     }
 
-    /// What an approved authorization brings.
+    /// Returns the answer of the token endpoint to the code of an approved authorization.
     func tokens(_ changes: [String: String?] = [:], granting: [String]? = nil) throws -> Answer {
         let code = try approve(changes, granting: granting).redirect["code"]
         return try token(["code": code, "client_id": changes["client_id"] ?? GoogleFixture.web])
@@ -79,7 +79,7 @@ struct GoogleFixture {
 }
 
 extension Answer {
-    /// As a page writes it.
+    /// Whether the page contains a sentence, whose apostrophes are escaped in HTML.
     func shows(_ sentence: String) -> Bool { text.contains(sentence.replacingOccurrences(of: "'", with: "&#39;")) }
 
     var claims: [String: Any] { decoded("id_token") }

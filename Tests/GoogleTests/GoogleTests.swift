@@ -54,7 +54,7 @@ struct GoogleTests {
         #expect(verified["email_verified"] as? Bool == true)
         #expect(verified["hd"] as? String == "example.com")
         #expect(verified["nonce"] as? String == "n")
-        // Only the first consent brings a refresh token, or one that is asked for.
+        // A refresh token comes only with the first consent, or with one that is asked for.
         #expect(try token(["code": authorize(["access_type": "offline"]).redirect["code"]])["refresh_token"] == nil)
         let asked = try authorize(["access_type": "offline", "prompt": "consent"])
         #expect(try token(["code": asked.redirect["code"]])["refresh_token"] != nil)
@@ -114,7 +114,8 @@ struct GoogleTests {
         }
         try fixture.order(["provider": "google", "outcome": "cancel"])
         #expect(try authorize(approve: false).redirect["error"] == "access_denied")
-        // As in a callback of public logs: state=…&error_subtype=access_denied&error=interaction_required
+        // These are the parameters of a callback in public logs:
+        // state=…&error_subtype=access_denied&error=interaction_required
         let silent = try authorize(["prompt": "none"], approve: false).redirect
         #expect(silent["error"] == "interaction_required" && silent["error_subtype"] == "access_denied")
         let hybrid = try authorize(["response_type": "code id_token token"])

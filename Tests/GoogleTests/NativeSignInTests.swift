@@ -25,7 +25,7 @@ struct NativeSignInTests {
         #expect(tokens.status == 200, "\(tokens)")
         #expect(tokens["refresh_token"] != nil)
         #expect(tokens.claims["azp"] as? String == GoogleFixture.web)
-        // Only the first brings a refresh token.
+        // Only the first code brings a refresh token.
         let again = try fixture.native(["client": app, "serverClient": GoogleFixture.web, "account": "ada"])
         let more = try fixture.token(["code": again["serverAuthCode"], "redirect_uri": nil])
         #expect(more.status == 200 && more["refresh_token"] == nil, "\(more)")
@@ -88,7 +88,7 @@ struct NativeSignInTests {
         #expect(answer["error_description"] == "Unauthorized")
     }
 
-    // What the SDK for iOS sends and reads: https://github.com/google/GoogleSignIn-iOS, GIDSignIn.m
+    // The SDK for iOS sends and reads these fields: https://github.com/google/GoogleSignIn-iOS, GIDSignIn.m
     @Test("an app that asks for an audience gets the backend's ID token and a code for it")
     func audience() throws {
         let redirectURI = "com.googleusercontent.apps.ios:/oauth2callback"

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Who may use an app whose consent screen isn't for everybody.
+/// Tests of the accounts that may use an app in testing, and an app of an organization.
 @Suite("Google: apps in testing, and those of an organization")
 struct PublishingStatusTests {
     let world: FirebaseFixture
@@ -91,7 +91,7 @@ struct PublishingStatusTests {
     func sevenDays() throws {
         let first = try tokens()
         #expect(first.json["refresh_token_expires_in"] as? Int == 604_799, "\(first)")
-        // Not the first consent, so there is no other one.
+        // This isn't the first consent, so it brings no second refresh token.
         let second = try tokens()
         #expect(second["refresh_token"] == nil && second.json["refresh_token_expires_in"] == nil, "\(second)")
         try world.advance("6d")

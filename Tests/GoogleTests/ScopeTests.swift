@@ -57,7 +57,7 @@ struct ScopeTests {
             "grant_type": "refresh_token", "refresh_token": tokens["refresh_token"],
         ])
         #expect(scopes(refreshed) == all)
-        // What another client was granted isn't covered.
+        // Scopes that were granted to another client aren't included.
         let other = try fixture.tokens(fields.merging(["client_id": GoogleFixture.other]) { $1 })
         #expect(scopes(other) == [GoogleFixture.drive])
     }
@@ -111,7 +111,8 @@ struct ScopeTests {
         #expect(done.redirect["prompt"] == "consent")
         let tokens = try fixture.token(["code": done.redirect["code"]])
         #expect(scopes(tokens) == [GoogleFixture.email, GoogleFixture.drive, "openid"])
-        // What was left out is asked for again; without it there is nothing to ask.
+        // Scopes that the person left out are asked for again. If the request doesn't name them, there is nothing to
+        // ask.
         let again = try fixture.client.post(path, form: people.inputs.merging(["account": "ada"]) { $1 })
         #expect(again.text.contains(calendar))
         let less = try fixture.client.get(fixture.authorizeURL(["scope": "email \(GoogleFixture.drive)"]))

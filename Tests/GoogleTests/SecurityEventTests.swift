@@ -75,7 +75,7 @@ struct SecurityEventTests {
         #expect(subject?["sub"] == signedIn.claims["sub"] as? String)
         #expect(event["reason"] as? String == reason)
         #expect(claims["exp"] == nil)
-        // Of all these, it is tokens that stop.
+        // Of these events, only tokens-revoked ends the refresh token.
         #expect(try refresh(signedIn["refresh_token"]).status == (type == "tokens-revoked" ? 400 : 200))
     }
 

@@ -6,7 +6,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// What all providers' grants, codes and tokens have in common.
+/// Tests of the parts that all providers' grants, codes and tokens share.
 @Suite("grants, codes and tokens")
 struct GrantTests {
     private struct TestGrant: OAuthGrant {

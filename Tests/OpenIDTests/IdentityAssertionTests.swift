@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A company's issuer and a vendor's, of which the second trusts the first.
+/// Tests of a company's issuer, and a vendor's that trusts it.
 @Suite("OpenID Connect: assertions of a person for another issuer (ID-JAG)")
 struct IdentityAssertionTests {
     private static let agent = OpenIDFixture.basic("agent", secret: "agent-secret")

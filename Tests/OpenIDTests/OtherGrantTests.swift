@@ -48,7 +48,7 @@ struct OtherGrantTests {
         let page = try browser.get("\(fixture.base)/device?user_code=\(code)")
         #expect(page.text.contains("value=\"\(code)\""))
         #expect(try browser.submit(page, ["user_code": "WRONG"]).status == 400)
-        // As people type it.
+        // People type the code in lower case, with a space.
         let people = try browser.submit(page, ["user_code": code.lowercased().replacingOccurrences(of: "-", with: " ")])
         #expect(people.text.contains("A television"))
         let consent = try browser.submit(people, ["account": "grace"])

@@ -6,7 +6,7 @@ import Testing
 struct RegistrationTests {
     private static let loopback = "http://127.0.0.1:4000/callback"
 
-    /// A public client, as a client of the Model Context Protocol is one.
+    /// Returns the metadata of a public client, such as a client of the Model Context Protocol.
     private static func described(_ changes: [String: Any?] = [:]) -> [String: Any] {
         var metadata: [String: Any] = [
             "client_name": "Tool", "redirect_uris": [loopback], "token_endpoint_auth_method": "none",

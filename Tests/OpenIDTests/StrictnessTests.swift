@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What an issuer must not take for something else.
+/// Tests of values that an issuer must not take for something else.
 @Suite("OpenID Connect: strictness")
 struct StrictnessTests {
     private let fixture: OpenIDFixture

@@ -78,7 +78,7 @@ struct UnknownIssuerTests {
         #expect(clients?.last?["id"] as? String == "client1004")
     }
 
-    // As https://github.com/navikt/mock-oauth2-server: any issuer, any client, any redirect URI.
+    // https://github.com/navikt/mock-oauth2-server does the same: any issuer, any client, any redirect URI.
     @Test("with unknownIssuers, any is made on first use and takes any client", .pyJWT)
     func accepted() throws {
         let fixture = try OpenIDFixture(seed: #"{"openid":{"unknownIssuers":"accept"}}"#, base: "/oidc/default")
