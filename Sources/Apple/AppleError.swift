@@ -52,8 +52,8 @@ struct AppleError: Error, Sendable {
     /// The errors that can be ordered at `/auth/revoke` and `/auth/usermigrationinfo`.
     static let ofRevocation = ordered([.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient])
 
-    private static func ordered(_ codes: [Code]) -> OperationTraits.Errors {
-        OperationTraits.Errors(codes.map(\.rawValue)) { order, _ in
+    private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(codes.map(\.rawValue)) { order, _ in
             AppleError(Code(rawValue: order.name) ?? .invalidRequest, order.description, order.diagnosis).jsonResponse
         }
     }

@@ -8,7 +8,7 @@ extension AppleProvider {
 
     private func native(_ place: SetUpPlace) -> SetUpGuide {
         let app = settings.teams.lazy.flatMap(\.apps).first?.bundleID ?? "YOUR.BUNDLE.ID"
-        let control = "\(place.base)\(Operation.controlRoot)"
+        let control = "\(place.base)\(Endpoint.controlRoot)"
         let request: JSONValue = [
             "client": .string(app), "scopes": ["fullName", "email"], "nonce": "SHA-256-OF-THE-RAW-NONCE",
         ]
@@ -31,7 +31,7 @@ extension AppleProvider {
                     "curl \(ShellWord.quoted("\(control)/apple/credential-state?client=\(app)&user=USER"))"),
                 SetUpGuide.Step("Everything behind the credential stays as it is: your backend is the next guide."),
             ], document: "ios.md"
-        ) { $0.path == "\(Operation.controlRoot)/apple/authorizations" }
+        ) { $0.path == "\(Endpoint.controlRoot)/apple/authorizations" }
     }
 
     private func web(_ place: SetUpPlace) -> SetUpGuide {

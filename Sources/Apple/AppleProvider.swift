@@ -27,37 +27,37 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
         directory = AppleDirectory(settings.teams, keys: seed.keys)
     }
 
-    package var operations: [Operation] {
+    package var endpoints: [Endpoint] {
         let host = [AppleProvider.host]
-        let authorization = OperationTraits.authorization(
+        let authorization = EndpointTraits.authorization(
             errors: ["user_cancelled_authorize"], mints: .apple, partOf: "/auth/authorize")
-        let token = OperationTraits.api(AppleError.ofTokens, mints: .apple)
-        let revocation = OperationTraits.api(AppleError.ofRevocation)
+        let token = EndpointTraits.api(AppleError.ofTokens, mints: .apple)
+        let revocation = EndpointTraits.api(AppleError.ofRevocation)
         return [
-            Operation(
+            Endpoint(
                 "GET", host, "/.well-known/openid-configuration", title: "the discovery document", .api, discovery),
-            Operation("GET", host, "/auth/keys", title: "the keys of ID tokens", keys: [.apple], .keySet(.apple), keys),
-            Operation(
+            Endpoint("GET", host, "/auth/keys", title: "the keys of ID tokens", keys: [.apple], .keySet(.apple), keys),
+            Endpoint(
                 "GET", host, "/auth/authorize", title: "the authorization request", keys: [.apple], authorization
             ) {
                 try authorize($0, $0.request.queryForm)
             }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
-            Operation(
+            Endpoint(
                 "POST", host, "/auth/authorize", title: "the authorization request, as a form", keys: [.apple],
                 authorization
             ) {
                 try authorize($0, $0.request.bodyForm)
             }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
-            Operation(
+            Endpoint(
                 "POST", host, SignInPage.path, title: "the answer of the sign-in page", keys: [.apple], authorization,
                 decide
             ).remarks(AppleProvider.remarks),
-            Operation(
+            Endpoint(
                 "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token),
-            Operation(
+            Endpoint(
                 "POST", host, "/auth/revoke", title: "revoke a token", keys: [.apple], revocation.withoutMembers, revoke
             ),
-            Operation(
+            Endpoint(
                 "POST", host, "/auth/usermigrationinfo", title: "a team's users are moved", revocation, migrationInfo),
         ] + scripts + controlCalls
     }
@@ -68,7 +68,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
             ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
     }
 
-    private var controlCalls: [Operation] {
+    private var controlCalls: [Endpoint] {
         [
             nativeCall, credentialStateCall, notificationCall,
             .revocations(
@@ -96,7 +96,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
         guard let host = exchange.address.host, [AppleProvider.host, AppleProvider.scriptHost].contains(host) else {
             return nil
         }
-        let methods = operations.filter { $0.hosts == [host] && $0.path == path }.map(\.method)
+        let methods = endpoints.filter { $0.hosts == [host] && $0.path == path }.map(\.method)
         let title = methods.isEmpty ? "404 Not Found" : "405 Method Not Allowed"
         let received = Diagnosis.quote("\(method) \(path)")
         let diagnosis =

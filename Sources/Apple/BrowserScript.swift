@@ -10,9 +10,9 @@ import JSON
 extension AppleProvider {
     static let scriptHost = "appleid.cdn-apple.com"
 
-    var scripts: [Operation] {
+    var scripts: [Endpoint] {
         [
-            Operation(
+            Endpoint(
                 "GET", [AppleProvider.scriptHost], "/appleauth/static/jsapi/appleid/1/:locale/appleid.auth.js",
                 title: "the script of Sign in with Apple JS", step: Step(.page, "load Sign in with Apple JS"),
                 cors: .any,
@@ -20,7 +20,7 @@ extension AppleProvider {
             ) { exchange in
                 .browserScript(Scripts.appleid, [.string(exchange.address.base(of: AppleProvider.host))])
             },
-            Operation(
+            Endpoint(
                 "GET", [AppleProvider.scriptHost], "/appleid/button", title: "a picture of the button",
                 step: Step(.page, "load Sign in with Apple JS"), .page, buttonImage),
         ]

@@ -26,7 +26,7 @@ extension AppleProvider {
         }
     }
 
-    var credentialStateCall: Operation {
+    var credentialStateCall: Endpoint {
         .control(
             "GET", "apple/credential-state", "Tells what getCredentialState(forUserID:) would say on a device.",
             reads: .query(Question.self),

@@ -32,7 +32,7 @@ extension AppleProvider {
 
     /// The call `POST /_understudy/v1/apple/keys/rotate`, which publishes a new key and withdraws the oldest, as Apple
     /// sometimes does.
-    var rotationCall: Operation {
+    var rotationCall: Endpoint {
         .control(
             "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",
             answers: [

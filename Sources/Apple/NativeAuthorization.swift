@@ -47,8 +47,8 @@ enum NativeError: String, CaseIterable {
 }
 
 extension AppleProvider {
-    var nativeCall: Operation {
-        let traits = OperationTraits.native(
+    var nativeCall: Endpoint {
+        let traits = EndpointTraits.native(
             errors: NativeError.allCases.map(\.rawValue), mints: .apple, givesCodes: true)
         return .control(
             "POST", "apple/authorizations",

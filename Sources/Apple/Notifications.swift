@@ -65,7 +65,7 @@ extension AppleProvider {
 
     // MARK: - POST /_understudy/v1/apple/notifications
 
-    var notificationCall: Operation {
+    var notificationCall: Endpoint {
         .control(
             "POST", "apple/notifications",
             "Makes something happen to a person's account, sends Apple's server-to-server notification and tells what became of it.",

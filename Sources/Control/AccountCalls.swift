@@ -19,7 +19,7 @@ extension ControlAPI {
         }
     }
 
-    var accountCalls: [Operation] {
+    var accountCalls: [Endpoint] {
         let shown = format.account
         let gone = CallAnswer.refusal(404, "noSuchAccount", "There is no such account.")
         let taken = CallAnswer.refusal(

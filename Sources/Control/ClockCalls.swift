@@ -6,7 +6,7 @@ import Time
 // GET and POST /_understudy/v1/clock
 
 extension ControlAPI {
-    var clockCalls: [Operation] {
+    var clockCalls: [Endpoint] {
         let shown = CallAnswer.json("The world's time.", ControlAPI.clockSchema)
         return [
             .control("GET", "clock", "Tells the world's time.", answers: [shown]) { try clock($0) },

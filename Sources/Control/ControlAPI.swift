@@ -5,7 +5,7 @@ import EmulatorCore
 
 /// The control API, `/_understudy/v1/…`: a test orders what happens in a world, and asks what has happened.
 package struct ControlAPI: Sendable {
-    package static let root = Operation.controlRoot
+    package static let root = Endpoint.controlRoot
 
     package let providers: [any Provider]
     let tokenOrder: ComposedRule<TokenOrder>
@@ -18,9 +18,9 @@ package struct ControlAPI: Sendable {
     let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>
-    private let endpointCatalog: Lazy<OperationCatalog>
+    private let endpointCatalog: Lazy<EndpointCatalog>
     /// Finds who answered an exchange.
-    package let finder: Lazy<OperationFinder>
+    package let finder: Lazy<EndpointFinder>
     package let masksSecrets: Bool
     /// Host names at which it answers, beside loopback names and IP addresses.
     let hosts: Set<String>
@@ -39,8 +39,8 @@ package struct ControlAPI: Sendable {
         self.gauges = gauges
         allScenarios = scenarios
         self.masksSecrets = masksSecrets
-        endpointCatalog = Lazy { OperationCatalog(providers: providers) }
-        finder = Lazy { OperationFinder(providers: providers) }
+        endpointCatalog = Lazy { EndpointCatalog(providers: providers) }
+        finder = Lazy { EndpointFinder(providers: providers) }
         self.providers = providers
         let names = providers.map(\.name)
         tokenOrder = ComposedRule("TokenOrder") { TokenOrder(&$0, providers: names) }
@@ -57,22 +57,22 @@ package struct ControlAPI: Sendable {
 
     package var worlds: WorldRegistry { registry.value }
     package var scenarios: [Scenario] { allScenarios.value }
-    package var catalog: OperationCatalog { endpointCatalog.value }
+    package var catalog: EndpointCatalog { endpointCatalog.value }
 
     /// Its own calls; providers add theirs.
-    package var operations: [Operation] {
-        [Operation("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
+    package var endpoints: [Endpoint] {
+        [Endpoint("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
             + snapshotCalls
             + clockCalls + outcomeCalls + faultCalls + requestCalls + verifyCalls + worldCalls + scenarioCalls
             + tokenCalls + explainCalls + accountCalls + mailCalls
     }
 
     /// All calls, those of providers too, in the order in which they are listed.
-    package var calls: [Operation] {
-        (operations + providers.flatMap { $0.operations.filter(\.isControl) }).filter { $0.call != nil }
+    package var calls: [Endpoint] {
+        (endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter { $0.call != nil }
     }
 
-    private var indexCalls: [Operation] {
+    private var indexCalls: [Endpoint] {
         [
             .control(
                 "GET", "", "Lists the calls.",
@@ -108,10 +108,10 @@ package struct ControlAPI: Sendable {
 
     /// `GET /_understudy/v1/`: what can be called.
     private func index(_ exchange: Exchange) -> Response {
-        let listed = calls.filter { $0.path.count > ControlAPI.root.count + 1 }.map { operation -> JSONValue in
+        let listed = calls.filter { $0.path.count > ControlAPI.root.count + 1 }.map { endpoint -> JSONValue in
             [
-                "method": .string(operation.method), "url": .string(exchange.address.ownBase + operation.path),
-                "about": .string(operation.call?.about ?? ""),
+                "method": .string(endpoint.method), "url": .string(exchange.address.ownBase + endpoint.path),
+                "about": .string(endpoint.call?.about ?? ""),
             ]
         }
         return ControlAnswer.ok([

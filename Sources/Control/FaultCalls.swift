@@ -3,10 +3,10 @@ import JSON
 import EmulatorCore
 
 // GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID
-// GET /_understudy/v1/endpoints: what can be ordered at which operation
+// GET /_understudy/v1/endpoints: what can be ordered at which endpoint
 
 extension ControlAPI {
-    var faultCalls: [Operation] {
+    var faultCalls: [Endpoint] {
         let gone = CallAnswer.refusal(404, "noSuchFault", "No such fault is ordered, or it is spent.")
         return [
             .control(
@@ -94,7 +94,7 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Every operation at which something can be ordered: the effects that fit it, and its errors.
+    /// Every endpoint at which something can be ordered: the effects that fit it, and its errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -10,7 +10,7 @@ extension ControlAPI {
 
     /// Whether the daemon is ready for requests, which is what a balancer asks: 200, or 503 while its store can't be used or it is about
     /// to stop. Whoever may control the daemon is told the rest.
-    var healthCalls: [Operation] {
+    var healthCalls: [Endpoint] {
         let schema = ControlAPI.healthSchema
         return [
             .control(

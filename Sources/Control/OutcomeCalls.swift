@@ -5,7 +5,7 @@ import EmulatorCore
 // GET, POST and DELETE /_understudy/v1/outcomes; DELETE /_understudy/v1/outcomes/ID
 
 extension ControlAPI {
-    var outcomeCalls: [Operation] {
+    var outcomeCalls: [Endpoint] {
         let order = format.outcome
         let ordered = Schema.members(
             "OrderedOutcome",

@@ -5,7 +5,7 @@ import EmulatorCore
 // GET /_understudy/v1/scenarios; GET, POST and DELETE /_understudy/v1/scenarios/NAME
 
 extension ControlAPI {
-    var scenarioCalls: [Operation] {
+    var scenarioCalls: [Endpoint] {
         let gone = CallAnswer.refusal(404, "noSuchScenario", "There is no such scenario.")
         let path = ["The scenario's name."]
         return [

@@ -5,7 +5,7 @@ import JSON
 // GET, PUT and POST /_understudy/v1/seed: what the exchange's world begins as. Other worlds have nothing to do with it.
 
 extension ControlAPI {
-    var seedCalls: [Operation] {
+    var seedCalls: [Endpoint] {
         let changed = [
             CallAnswer.json(
                 "It is so.",

@@ -18,7 +18,7 @@ extension ControlAPI {
         return WorldSnapshot.sizeLimit
     }
 
-    var snapshotCalls: [Operation] {
+    var snapshotCalls: [Endpoint] {
         [
             .control(
                 "GET", "snapshot", "Shows all of the world, its secrets included, as JSON.",

@@ -6,7 +6,7 @@ import EmulatorCore
 // POST /_understudy/v1/tokens: an ID token without a sign-in, valid or broken
 
 extension ControlAPI {
-    var tokenCalls: [Operation] {
+    var tokenCalls: [Endpoint] {
         [
             .control(
                 "POST", "tokens", "Mints an ID token without a sign-in, whole or broken.", reads: .body(tokenOrder),

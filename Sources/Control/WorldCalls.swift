@@ -27,7 +27,7 @@ extension TextRule {
 }
 
 extension ControlAPI {
-    var worldCalls: [Operation] {
+    var worldCalls: [Endpoint] {
         let gone = CallAnswer.refusal(404, "noSuchWorld", "There is no such world now.")
         return [
             .control(

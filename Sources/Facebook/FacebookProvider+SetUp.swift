@@ -54,7 +54,7 @@ extension FacebookProvider {
     private func native(_ place: SetUpPlace) -> SetUpGuide {
         let app = place.seed[FacebookSection.self].seededClients.first?.id ?? "YOUR-APP-ID"
         let body: JSONValue = ["client": .string(app), "scopes": ["public_profile", "email"]]
-        let path = "\(Operation.controlRoot)/facebook/authorizations"
+        let path = "\(Endpoint.controlRoot)/facebook/authorizations"
         return SetUpGuide(
             id: "facebook-native", title: "Facebook's SDK on a device",
             about: "For Facebook Login on iOS and Android, with a test in the place of the device.",

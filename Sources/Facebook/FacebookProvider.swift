@@ -43,16 +43,16 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
 
-    package var operations: [Operation] {
+    package var endpoints: [Endpoint] {
         ["", "/:version"].flatMap {
             dialog(below: $0) + dialog(below: $0, "/") + graph(below: $0) + graph(below: $0, "/")
         }
             + ["/", "/:id", "/:id/"].map(batches) + discoveryDocuments + browserScript
             + [
-                Operation("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
+                Endpoint("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
                     pages.notice("Success", "The app that opened this page reads its address.")
                 },
-                Operation("GET", [FacebookProvider.pictureHost], "/platform/profilepic/", cors: .any, .page) {
+                Endpoint("GET", [FacebookProvider.pictureHost], "/platform/profilepic/", cors: .any, .page) {
                     FacebookProvider.image($0)
                 }, nativeCall,
                 .revocations(
@@ -62,41 +62,41 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
             ]
     }
 
-    private func dialog(below version: String, _ slash: String = "") -> [Operation] {
+    private func dialog(below version: String, _ slash: String = "") -> [Endpoint] {
         let path = version + FacebookProvider.dialogPath + slash
         func titled(_ title: String) -> String { version.isEmpty ? title : "\(title), with a version" }
         let host = [FacebookProvider.host, FacebookProvider.shortHost]
-        let traits = OperationTraits.authorization(
+        let traits = EndpointTraits.authorization(
             errors: ["access_denied", "server_error"] + FacebookProvider.dialogErrors.keys.sorted(), mints: .facebook)
         return [
-            Operation("GET", host, path, title: titled("the login dialog"), keys: [.facebook], traits) {
+            Endpoint("GET", host, path, title: titled("the login dialog"), keys: [.facebook], traits) {
                 try hasVersion($0) ? authorize($0) : nothing($0)
             }.step { exchange in
                 FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") == nil
                     ? nil : Step(.authorization, "FB.login")
             },
-            Operation(
+            Endpoint(
                 "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
             ) { try hasVersion($0) ? decide($0) : nothing($0) },
         ]
     }
 
-    /// Returns the Graph API's operations. Every path may end with a slash, like those of Meta's own samples:
+    /// Returns the Graph API's endpoints. Every path may end with a slash, like those of Meta's own samples:
     /// <https://developers.facebook.com/docs/graph-api/reference/user>.
-    private func graph(below version: String, _ slash: String = "") -> [Operation] {
+    private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
             _ method: String, _ path: String, title: String? = nil, step: Step? = nil, mints owner: KeyOwner? = nil,
             run: @escaping @Sendable (Exchange) throws -> Response
-        ) -> Operation {
+        ) -> Endpoint {
             let titled = slash.isEmpty ? title.map { version.isEmpty ? $0 : "\($0), with a version" } : nil
             return self.call(
                 method, version + path + slash, title: titled, step: step, partOf: slash.isEmpty ? nil : path,
                 mints: owner, run: run)
         }
         let inspected = Step(.introspection, "inspect token")
-        var operations: [Operation] = []
+        var endpoints: [Endpoint] = []
         for method in ["GET", "POST"] {
-            operations += [
+            endpoints += [
                 call(method, "/oauth/access_token", title: "redeem a code", mints: .facebook, run: token)
                     .step(FacebookProvider.redemptionStep),
                 call(
@@ -104,15 +104,15 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
                     run: debugToken),
             ]
         }
-        operations += [
+        endpoints += [
             call("GET", "/oauth/access_token_info", step: inspected, run: tokenInfo),
             call("GET", "/app", run: application),
         ]
-        if version.isEmpty, slash.isEmpty { operations.append(call("GET", "/", run: objects)) }
+        if version.isEmpty, slash.isEmpty { endpoints.append(call("GET", "/", run: objects)) }
         let removed = Step(.revocation, "remove permissions")
         for person in ["/me", "/:id"] {
             let isMe = person == "/me"
-            operations += [
+            endpoints += [
                 call("GET", "\(person)/permissions", title: isMe ? "what was granted" : nil, run: permissions),
                 call("POST", "\(person)/permissions", run: postPermissions),
                 call("POST", "\(person)/permissions/:permission", run: postPermissions),
@@ -128,9 +128,9 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
                 ? call("GET", person, title: "who signed in", step: Step(.userInfo, "ask who it is"), run: profile)
                     .remarks(FacebookProvider.remarks)
                 : call("GET", person, run: profile)
-            operations.append(person)
+            endpoints.append(person)
         }
-        return operations
+        return endpoints
     }
 
     private static func redemptionStep(_ exchange: RecordedExchange) -> Step? {
@@ -141,16 +141,16 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         }
     }
 
-    /// Returns an operation of the Graph API. Its answer has the version, which clients read:
+    /// Returns an endpoint of the Graph API. Its answer has the version, which clients read:
     /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. The version for a call that
     /// names none is the app's setting, and isn't in the answer here.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
-    ) -> Operation {
-        var traits = OperationTraits.api(orderedErrors, mints: owner)
+    ) -> Endpoint {
+        var traits = EndpointTraits.api(orderedErrors, mints: owner)
         traits.partOf = whole
-        return Operation(
+        return Endpoint(
             method, [FacebookProvider.graphHost], path, title: title, step: step, cors: .any,
             keys: owner.map { [$0] } ?? [], traits
         ) { exchange in
@@ -169,12 +169,12 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
         }
     }
 
-    /// Returns the operation for several calls in one, at the API's address with or without a version: `/:id` is then
+    /// Returns the endpoint for several calls in one, at the API's address with or without a version: `/:id` is then
     /// the version.
-    private func batches(_ path: String) -> Operation {
-        var traits = OperationTraits.api(orderedErrors)
+    private func batches(_ path: String) -> Endpoint {
+        var traits = EndpointTraits.api(orderedErrors)
         traits.partOf = path.hasSuffix(":id/") ? "/:id" : nil
-        return Operation("POST", [FacebookProvider.graphHost], path, cors: .any, traits) {
+        return Endpoint("POST", [FacebookProvider.graphHost], path, cors: .any, traits) {
             if let excess = excess($0) { return excess }
             return await batch($0)
         }
@@ -182,14 +182,14 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
 
     /// The discovery documents. Scripts of other origins can't read them:
     /// <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
-    private var discoveryDocuments: [Operation] {
+    private var discoveryDocuments: [Endpoint] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         return ["", "/"].flatMap { slash in
             [
-                Operation(
+                Endpoint(
                     "GET", hosts, "/.well-known/openid-configuration\(slash)",
                     title: slash.isEmpty ? nil : "the discovery document", .api, FacebookProvider.discovery),
-                Operation(
+                Endpoint(
                     "GET", hosts, FacebookProvider.keysPath + slash,
                     title: slash.isEmpty ? nil : "the keys of ID tokens", keys: [.facebook], .keySet(.facebook)
                 ) {

@@ -175,8 +175,8 @@ extension FacebookProvider {
         return error
     }
 
-    var orderedErrors: OperationTraits.Errors {
-        OperationTraits.Errors(FacebookProvider.orderable.map(FacebookProvider.orderName)) { order, exchange in
+    var orderedErrors: EndpointTraits.Errors {
+        EndpointTraits.Errors(FacebookProvider.orderable.map(FacebookProvider.orderName)) { order, exchange in
             let known = FacebookProvider.orderable
             var error = known.first { FacebookProvider.orderName($0) == order.name } ?? known[0]
             switch error.subcode {

@@ -10,7 +10,7 @@ import OAuth
 // Quirk: Limited Login yields an ID token instead of an access token.
 
 extension FacebookProvider {
-    var nativeCall: Operation {
+    var nativeCall: Endpoint {
         .control(
             "POST", "facebook/authorizations", "Signs a person in on a device: what the Facebook SDK would deliver.",
             reads: .body(NativeRequest.self),

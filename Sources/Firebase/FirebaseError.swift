@@ -89,8 +89,8 @@ struct FirebaseError: Error, Sendable {
 
     /// What the service can be ordered to answer: the codes of its documentation, or another that it has.
     /// <https://cloud.google.com/identity-platform/docs/error-codes>
-    static func ordered(_ dialect: Dialect) -> OperationTraits.Errors {
-        OperationTraits.Errors(
+    static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(
             [
                 "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_ID_TOKEN", "INVALID_REFRESH_TOKEN",
                 "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "EMAIL_EXISTS", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",

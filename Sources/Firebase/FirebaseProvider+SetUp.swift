@@ -20,7 +20,7 @@ extension FirebaseProvider {
             SetUpGuide.Step(
                 "The SDK sends everything to a host and a port, and this world is named in the path. Give it a port of its own, "
                     + "on the page Worlds or by this call with the world's name in it, and come back:",
-                "curl \(ShellWord.quoted("\(place.base)\(Operation.controlRoot)/worlds")) -d \(ShellWord.quoted(order.text))"
+                "curl \(ShellWord.quoted("\(place.base)\(Endpoint.controlRoot)/worlds")) -d \(ShellWord.quoted(order.text))"
             ),
             SetUpGuide.Step(text, code("localhost", "PORT")),
         ]

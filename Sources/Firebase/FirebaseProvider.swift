@@ -96,8 +96,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     func method(
         _ method: String, _ host: String, _ path: String, title: String? = nil, step: Step? = nil,
         in dialect: FirebaseError.Dialect = .list, run: @escaping Method
-    ) -> Operation {
-        Operation(
+    ) -> Endpoint {
+        Endpoint(
             method, [host], path, title: title, step: step, cors: .any, keys: IdentitySources.keyOwners + [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in
@@ -109,8 +109,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     func adminMethod(
         _ method: String, _ path: String, step: Step? = nil, in dialect: FirebaseError.Dialect = .list,
         run: @escaping Method
-    ) -> Operation {
-        Operation(
+    ) -> Endpoint {
+        Endpoint(
             method, [FirebaseProvider.host], path, step: step, cors: .any, keys: [.firebase],
             .api(FirebaseError.ordered(dialect), mints: .firebase)
         ) { exchange in

@@ -77,7 +77,7 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/logouts
 
-    var logoutCall: Operation {
+    var logoutCall: Endpoint {
         .control(
             "POST", "github/logouts", "Signs a person out at github.com, in all browsers or in one.",
             reads: .body(LogoutOrder.self),

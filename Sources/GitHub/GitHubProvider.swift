@@ -36,9 +36,9 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         directory = GitHubDirectory(settings)
     }
 
-    package var operations: [Operation] {
-        webOperations + endpoints.flatMap { restOperations($0) } + [
-            Operation("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) },
+    package var endpoints: [Endpoint] {
+        webEndpoints + calls.flatMap { restEndpoints($0) } + [
+            Endpoint("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) },
             .revocations(
                 of: name, "Lets people remove an app in their settings at GitHub; the app's webhook is told.",
                 told: [
@@ -50,17 +50,17 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
-    /// Returns the operations of an endpoint: at the API's host, and at GitHub Enterprise's path.
-    private func restOperations(_ endpoint: RESTEndpoint) -> [Operation] {
-        let api = OperationTraits.api(restErrors(endpoint))
+    /// Returns the endpoints of a call: at the API's host, and at GitHub Enterprise's path.
+    private func restEndpoints(_ endpoint: RESTEndpoint) -> [Endpoint] {
+        let api = EndpointTraits.api(restErrors(endpoint))
         let traits = endpoint.isEmpty ? api.withoutMembers : api
-        func enterprise(_ path: String) -> Operation {
-            Operation(endpoint.method, [GitHubProvider.host], path, step: endpoint.step, cors: .any, traits) {
+        func enterprise(_ path: String) -> Endpoint {
+            Endpoint(endpoint.method, [GitHubProvider.host], path, step: endpoint.step, cors: .any, traits) {
                 try serve(endpoint, $0, isEnterprise: true)
             }.remarks(endpoint.remarks)
         }
-        var operations = [
-            Operation(
+        var served = [
+            Endpoint(
                 endpoint.method, [GitHubProvider.apiHost], endpoint.path, title: endpoint.title, step: endpoint.step,
                 cors: .any, traits
             ) {
@@ -68,58 +68,58 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             }.remarks(endpoint.remarks),
             enterprise(GitHubProvider.enterprisePrefix + endpoint.path),
         ]
-        if endpoint.path == "/" { operations.append(enterprise(GitHubProvider.enterprisePrefix)) }
-        if endpoint.path == "/graphql" { operations.append(enterprise("/api/graphql")) }
-        return operations
+        if endpoint.path == "/" { served.append(enterprise(GitHubProvider.enterprisePrefix)) }
+        if endpoint.path == "/graphql" { served.append(enterprise("/api/graphql")) }
+        return served
     }
 
-    private var webOperations: [Operation] {
+    private var webEndpoints: [Endpoint] {
         let host = [GitHubProvider.host]
-        let authorization = OperationTraits.authorization(errors: OAuthError.ofAuthorizations)
+        let authorization = EndpointTraits.authorization(errors: OAuthError.ofAuthorizations)
         return [
-            Operation(
+            Endpoint(
                 "GET", host, "/login/oauth/authorize", title: "the authorization request", authorization, authorize),
-            Operation(
+            Endpoint(
                 "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization, decide),
-            Operation(
+            Endpoint(
                 "POST", host, "/login/oauth/access_token", title: "redeem a code, refresh, or ask for a device's token",
                 .api(OAuthError.ofTokens), token
             ).step { exchange in
                 // GitHub doesn't ask for grant_type.
                 exchange.notes.request["granttype"] == nil ? Step(.redemption, "redeem code") : nil
             },
-            Operation(
+            Endpoint(
                 "POST", host, "/login/device/code", title: "begin the device flow",
                 step: Step(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode),
-            Operation(
+            Endpoint(
                 "GET", host, "/login/device", title: "the page for a device's code",
                 step: Step(.page, "open the device page"), .page, devicePage),
-            Operation(
+            Endpoint(
                 "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice),
-            Operation(
+            Endpoint(
                 "POST", host, "/login/device/confirmation", step: Step(.decision, "answer the page"), .page,
                 decideDevice),
-            Operation("GET", host, "/login", .page, signInPage),
-            Operation("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession),
-            Operation("POST", host, "/logout", .page, endSession),
-            Operation("GET", host, "/signup", .page, signUpPage),
-            Operation("POST", host, "/signup", .page, signUp),
-            Operation("GET", host, "/settings/applications", .page, connections),
-            Operation("GET", host, "/settings/connections/applications/:client", .page, connection),
-            Operation("POST", host, "/settings/connections/applications/:client", .page, revokeConnection),
-            Operation(
+            Endpoint("GET", host, "/login", .page, signInPage),
+            Endpoint("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession),
+            Endpoint("POST", host, "/logout", .page, endSession),
+            Endpoint("GET", host, "/signup", .page, signUpPage),
+            Endpoint("POST", host, "/signup", .page, signUp),
+            Endpoint("GET", host, "/settings/applications", .page, connections),
+            Endpoint("GET", host, "/settings/connections/applications/:client", .page, connection),
+            Endpoint("POST", host, "/settings/connections/applications/:client", .page, revokeConnection),
+            Endpoint(
                 "GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any, .api,
                 GitHubProvider.discovery
             ),
-            Operation(
+            Endpoint(
                 "GET", host, "/login/oauth/.well-known/openid-configuration", cors: .any, .api,
                 GitHubProvider.discovery),
-            Operation("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() },
+            Endpoint("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() },
         ]
     }
 
-    /// The endpoints. Fixed paths come before those with parameters, which would also match them.
-    private var endpoints: [RESTEndpoint] {
+    /// The calls of the REST API. Fixed paths come before those with parameters, which would also match them.
+    private var calls: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
             + tokenEndpoints

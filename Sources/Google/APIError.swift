@@ -80,7 +80,7 @@ struct APIError: Error, Sendable {
 
     // MARK: - Errors that can be ordered
 
-    static let ordered = OperationTraits.Errors(["UNAUTHENTICATED", "PERMISSION_DENIED"]) { order, _ in
+    static let ordered = EndpointTraits.Errors(["UNAUTHENTICATED", "PERMISSION_DENIED"]) { order, _ in
         guard order.name == "UNAUTHENTICATED" else { return APIError.insufficientScopes(order.diagnosis).response }
         return APIError.invalidCredential(order.diagnosis).response
     }

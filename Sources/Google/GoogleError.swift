@@ -76,7 +76,7 @@ struct GoogleError: Error, Sendable {
     /// The errors of the endpoint for device codes. For too many requests, the member is `error_code` instead of
     /// `error`:
     /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-2:-handle-the-authorization-server-response>.
-    static let ofDeviceCodes = OperationTraits.Errors(
+    static let ofDeviceCodes = EndpointTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
     ) { order, exchange in
         guard order.name == "rate_limit_exceeded" else {
@@ -86,15 +86,15 @@ struct GoogleError: Error, Sendable {
         return GoogleProvider.json(["error_code": .string(order.name)], status: 403).diagnosed(order.diagnosis)
     }
     static let ofRevocation = ordered([("invalid_token", 400, "Token expired or revoked")])
-    static func ofTokenInfo(isNamed: Bool) -> OperationTraits.Errors {
+    static func ofTokenInfo(isNamed: Bool) -> EndpointTraits.Errors {
         ordered([("invalid_token", 400, "Invalid Value")], isNamed: isNamed)
     }
     static let ofUserInfo = ordered([("invalid_request", 401, "Invalid Credentials")])
 
     private static func ordered(
         _ errors: [(name: String, status: Int, description: String?)], isNamed: Bool = true
-    ) -> OperationTraits.Errors {
-        OperationTraits.Errors(errors.map(\.name)) { order, _ in
+    ) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(errors.map(\.name)) { order, _ in
             let known = errors.first { $0.name == order.name }
             return GoogleError(
                 order.name, order.description ?? known?.description, status: known?.status ?? 400, order.diagnosis

@@ -15,7 +15,7 @@ extension GoogleProvider {
         guard GoogleProvider.hosts.contains(host), !path.hasPrefix("/identitytoolkit/") else { return nil }
         let method = exchange.request.method
         let isOtherMethod =
-            host == GoogleProvider.host && operations.contains { $0.hosts.contains(host) && $0.path == path }
+            host == GoogleProvider.host && endpoints.contains { $0.hosts.contains(host) && $0.path == path }
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(method) \(path)"), notServedAdvice(host, path))
         guard isOtherMethod else {
@@ -31,7 +31,7 @@ extension GoogleProvider {
     }
 
     private func notServedAdvice(_ host: String, _ path: String) -> String {
-        let methods = operations.filter { $0.hosts.contains(host) && $0.path == path }.map(\.method)
+        let methods = endpoints.filter { $0.hosts.contains(host) && $0.path == path }.map(\.method)
         if !methods.isEmpty {
             return "nothing is served here with this method: send \(methods.joined(separator: " or "))"
         }

@@ -74,7 +74,7 @@ extension GoogleProvider {
     private func native(_ place: SetUpPlace) -> SetUpGuide {
         let client = place.seed[GoogleSection.self].seededClients.first?.id ?? "YOUR.apps.googleusercontent.com"
         let body: JSONValue = ["client": .string(client), "scopes": ["openid", "email", "profile"]]
-        let path = "\(Operation.controlRoot)/google/authorizations"
+        let path = "\(Endpoint.controlRoot)/google/authorizations"
         return SetUpGuide(
             id: "google-native", title: "Google's SDK on a device",
             about: "For Google Sign-In on iOS and Android, with a test in the place of the device.",

@@ -38,25 +38,25 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     /// <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
-    package var operations: [Operation] {
+    package var endpoints: [Endpoint] {
         authorizations + browserScript + profiles + tokens + devices + keySets + [
             nativeCall, securityEventCall,
             .revocations(of: name, "Lets people remove an app in their Google account.") { try revokeByOrder($0, $1) },
         ]
     }
 
-    private var authorizations: [Operation] {
+    private var authorizations: [Endpoint] {
         let host = [GoogleProvider.host]
-        let traits = OperationTraits.authorization(
+        let traits = EndpointTraits.authorization(
             errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
                 + GoogleError.statusesOfPageErrors.map(\.name), mints: .google)
         return [
-            Operation(
+            Endpoint(
                 "GET", host, "/.well-known/openid-configuration", title: "the discovery document", cors: .any, .api,
                 discovery
             ),
-            Operation("GET", host, "/.well-known/risc-configuration", cors: .any, .api, securityConfiguration),
-            Operation(
+            Endpoint("GET", host, "/.well-known/risc-configuration", cors: .any, .api, securityConfiguration),
+            Endpoint(
                 "GET", host, GoogleProvider.authorizePath, title: "the authorization request", keys: [.google], traits
             ) {
                 try authorize($0, $0.request.queryForm)
@@ -64,37 +64,37 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
                 exchange.request.queryForm["redirect_uri"].flatMap(JavaScriptOrigin.init(relay:)) == nil
                     ? nil : Step(.authorization, "pop-up of Google Identity Services")
             },
-            Operation("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
+            Endpoint("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
                 try authorize($0, $0.request.queryForm)
             },
-            Operation(
+            Endpoint(
                 "POST", host, GoogleProvider.authorizePath, title: "the answer of the consent page", keys: [.google],
                 traits, decide),
         ]
     }
 
-    private var tokens: [Operation] {
+    private var tokens: [Endpoint] {
         let (host, tokenHost, apiHost) = ([GoogleProvider.host], [GoogleProvider.tokenHost], [GoogleProvider.apiHost])
-        let token = OperationTraits.api(GoogleError.ofTokens, mints: .google)
-        let revocation = OperationTraits.api(GoogleError.ofRevocation)
-        func info(_ version: TokenInfoVersion) -> OperationTraits {
+        let token = EndpointTraits.api(GoogleError.ofTokens, mints: .google)
+        let revocation = EndpointTraits.api(GoogleError.ofRevocation)
+        func info(_ version: TokenInfoVersion) -> EndpointTraits {
             .api(GoogleError.ofTokenInfo(isNamed: version.namesErrors))
         }
         return [
-            Operation("POST", host, "/o/oauth2/token", keys: [.google], token, self.token),
-            Operation("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) },
-            Operation("POST", host, "/o/oauth2/revoke", cors: .any, revocation, revokeByPost),
-            Operation(
+            Endpoint("POST", host, "/o/oauth2/token", keys: [.google], token, self.token),
+            Endpoint("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) },
+            Endpoint("POST", host, "/o/oauth2/revoke", cors: .any, revocation, revokeByPost),
+            Endpoint(
                 "POST", tokenHost, "/token", title: "redeem a code, refresh, or ask for a device's token", cors: .any,
                 keys: [.google], token, self.token
             ).remarks(remarks),
-            Operation("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost),
-            Operation("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token),
-            Operation("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token, self.token),
+            Endpoint("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost),
+            Endpoint("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token),
+            Endpoint("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token, self.token),
         ]
             + ["GET", "POST"].flatMap { method in
                 TokenInfoVersion.allCases.map { version in
-                    Operation(
+                    Endpoint(
                         method, version == .current ? tokenHost : apiHost, version.rawValue,
                         title: method == "GET" && version == .current ? "check a token" : nil, cors: .any,
                         keys: [.google], info(version)
@@ -103,32 +103,32 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             }
     }
 
-    private var devices: [Operation] {
+    private var devices: [Endpoint] {
         let host = [GoogleProvider.deviceHost]
-        let codes = OperationTraits.api(GoogleError.ofDeviceCodes)
+        let codes = EndpointTraits.api(GoogleError.ofDeviceCodes)
         let asked = Step(.deviceCode, "ask for a device code")
         let page = Step(.page, "open the device page")
         return [
-            Operation(
+            Endpoint(
                 "POST", [GoogleProvider.tokenHost], "/device/code", title: "begin the device flow", step: asked, codes,
                 deviceCode),
-            Operation("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode),
-            Operation(
+            Endpoint("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode),
+            Endpoint(
                 "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page,
                 devicePage),
-            Operation(
+            Endpoint(
                 "POST", host, GoogleProvider.devicePath,
                 step: Step(.decision, "answer the device page"), .page, decideOnDevice),
-            Operation("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page, redirectToDevicePage),
+            Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page, redirectToDevicePage),
         ]
     }
 
-    private var profiles: [Operation] {
-        let traits = OperationTraits.api(GoogleError.ofUserInfo)
-        let old = OperationTraits.api(APIError.ordered)
+    private var profiles: [Endpoint] {
+        let traits = EndpointTraits.api(GoogleError.ofUserInfo)
+        let old = EndpointTraits.api(APIError.ordered)
         let apiHost = [GoogleProvider.apiHost]
         let person = Step(.userInfo, "ask who it is")
-        let people = Operation(
+        let people = Endpoint(
             "GET", [GoogleProvider.peopleHost], "/v1/people/me", title: "who signed in, by the People API",
             step: person,
             cors: .any, old, personOfToken)
@@ -136,28 +136,28 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             + ["GET", "POST"].flatMap { method in
                 let title = method == "GET" ? "who signed in" : nil
                 return [
-                    Operation(
+                    Endpoint(
                         method, [GoogleProvider.userInfoHost], "/v1/userinfo", title: title, cors: .any, traits
                     ) { userInfo($0) },
-                    Operation(method, apiHost, "/oauth2/v3/userinfo", title: title, cors: .any, traits) {
+                    Endpoint(method, apiHost, "/oauth2/v3/userinfo", title: title, cors: .any, traits) {
                         userInfo($0)
                     },
-                    Operation(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) },
-                    Operation(method, apiHost, "/oauth2/v2/userinfo", title: title, cors: .any, old) {
+                    Endpoint(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) },
+                    Endpoint(method, apiHost, "/oauth2/v2/userinfo", title: title, cors: .any, old) {
                         userInfo($0, .v2)
                     },
-                    Operation(method, apiHost, "/userinfo/v2/me", step: person, cors: .any, old) { userInfo($0, .v2) },
+                    Endpoint(method, apiHost, "/userinfo/v2/me", step: person, cors: .any, old) { userInfo($0, .v2) },
                 ]
             }
     }
 
-    private var keySets: [Operation] {
+    private var keySets: [Endpoint] {
         let host = [GoogleProvider.apiHost]
         return [
-            Operation(
+            Endpoint(
                 "GET", host, "/oauth2/v3/certs", title: "the keys of ID tokens", cors: .any, keys: [.google],
                 .keySet(.google), GoogleProvider.keySet),
-            Operation(
+            Endpoint(
                 "GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .keySet(.google),
                 GoogleProvider.certificates),
         ]

@@ -14,7 +14,7 @@ import Time
 // (https://developers.google.com/identity/oauth2/web/guides/use-code-model).
 
 extension GoogleProvider {
-    var nativeCall: Operation {
+    var nativeCall: Endpoint {
         .control(
             "POST", "google/authorizations", "Signs a person in on a device: what the Google SDK would deliver.",
             reads: .body(NativeRequest.self),

@@ -145,7 +145,7 @@ extension GoogleClient {
         case _ where uri == "postmessage" || uri.hasPrefix("storagerelay:"):
             expected = nil
             advice =
-                "a pop-up is opened by Google's script, /gsi/client; without a browser, POST \(Operation.controlRoot)/google/authorizations "
+                "a pop-up is opened by Google's script, /gsi/client; without a browser, POST \(Endpoint.controlRoot)/google/authorizations "
                 + "with \"serverClient\" gives a code that redirect_uri=postmessage redeems"
         case .web:
             expected = RegisteredRedirectURI.alternatives(redirectURIs)

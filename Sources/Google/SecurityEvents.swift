@@ -47,7 +47,7 @@ extension GoogleProvider {
 
     // MARK: - POST /_understudy/v1/google/security-events
 
-    var securityEventCall: Operation {
+    var securityEventCall: Endpoint {
         .control(
             "POST", "google/security-events",
             "Sends a security event of Cross-Account Protection and tells what became of it. `tokens-revoked` and `token-revoked` happen.",

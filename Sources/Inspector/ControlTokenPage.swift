@@ -11,9 +11,9 @@ extension Inspector {
     private static let tokenField = "token"
     private static let pageField = "page"
 
-    var tokenOperations: [Operation] {
+    var tokenEndpoints: [Endpoint] {
         [
-            Operation("POST", [], "\(Inspector.root)/token", nil) { exchange in
+            Endpoint("POST", [], "\(Inspector.root)/token", nil) { exchange in
                 // The form's own check: it needs no token of the daemon's forms, since who sends it knows the control token.
                 control.refusal(of: exchange.request) ?? takeToken(exchange)
             }

@@ -4,7 +4,7 @@ import HTTPServer
 
 /// The inspector: pages for people, which show what has happened in a world and change what happens next.
 ///
-/// Each area has a folder with its pages and its operations. A page works without scripts; what it changes, it changes by a
+/// Each area has a folder with its pages and its endpoints. A page works without scripts; what it changes, it changes by a
 /// call of the control API, so that each rule and each refusal is written once. No page holds a script or a style: all are
 /// files of the folder `Assets`.
 package struct Inspector: Sendable {
@@ -17,8 +17,8 @@ package struct Inspector: Sendable {
     /// The scenarios with which every world begins.
     let chosen: [Scenario]
     let formToken: FormToken
-    /// Which operations have answered what is recorded.
-    var finder: Lazy<OperationFinder> { control.finder }
+    /// Which endpoints have answered what is recorded.
+    var finder: Lazy<EndpointFinder> { control.finder }
 
     package init(
         _ control: ControlAPI, providers: [any Provider], version: String, chosen: [Scenario], formToken: FormToken
@@ -31,12 +31,12 @@ package struct Inspector: Sendable {
     }
 
     /// All pages. None of them is recorded, or can be ordered to fail.
-    package var operations: [Operation] {
-        [Operation("GET", [], Inspector.root, nil) { toFirstPage($0) }]
-            + signInsOperations + exchangeOperations + explainOperations + peopleOperations + userOperations
-            + orderOperations + settingsOperations
-            + helpOperations + assetOperations
-            + inboxOperations + tokenOperations + tryOutOperations
+    package var endpoints: [Endpoint] {
+        [Endpoint("GET", [], Inspector.root, nil) { toFirstPage($0) }]
+            + signInsEndpoints + exchangeEndpoints + explainEndpoints + peopleEndpoints + userEndpoints
+            + orderEndpoints + settingsEndpoints
+            + helpEndpoints + assetEndpoints
+            + inboxEndpoints + tokenEndpoints + tryOutEndpoints
     }
 
     /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.

@@ -44,9 +44,9 @@ enum InspectorAssets {
 }
 
 extension Inspector {
-    var assetOperations: [Operation] {
+    var assetEndpoints: [Endpoint] {
         ([InspectorAssets.styleSheet] + InspectorAssets.scripts.values).map { asset in
-            Operation("GET", [], "\(Inspector.root)/assets/\(asset.name)", nil) { _ in asset.response }
+            Endpoint("GET", [], "\(Inspector.root)/assets/\(asset.name)", nil) { _ in asset.response }
         }
     }
 }

@@ -95,7 +95,7 @@ extension Issuer {
 // POST /_understudy/v1/openid/logouts: ends a session at the issuer, without a browser.
 
 extension OpenIDProvider {
-    var logoutCall: Operation {
+    var logoutCall: Endpoint {
         let told = Schema.members(
             [.required("client", .string, "Which client.")]
                 + OutgoingMessage.Delivery.schema(beside: []).fields.map { .optional($0.name, $0.schema, $0.about) })

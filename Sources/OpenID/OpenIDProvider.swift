@@ -28,10 +28,10 @@ package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnse
             + (takesUnknown ? [HostAlias(prefix: Issuer.shortPrefix, host: Issuer.host, path: "")] : [])
     }
 
-    package var operations: [Operation] {
+    package var endpoints: [Endpoint] {
         let resources = issuers.map { ProtectedResource(at: $0, among: issuers) }
-        return issuers.flatMap { issuer in issuer.operations { _ in issuer } } + operationsOnTrust
-            + resources.flatMap(\.operations) + [
+        return issuers.flatMap { issuer in issuer.endpoints { _ in issuer } } + endpointsOnTrust
+            + resources.flatMap(\.endpoints) + [
                 logoutCall, listClientsCall, removeClientsCall, removeClientCall,
                 .revocations(
                     of: name, "Lets people withdraw what they have consented to, at every issuer that has the client."
@@ -101,32 +101,32 @@ extension Issuer {
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the operations. `issuer` returns the issuer for a request: this one, or the one that the path names.
-    func operations(
+    /// Returns the endpoints. `issuer` returns the issuer for a request: this one, or the one that the path names.
+    func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
-    ) -> [Operation] {
-        let (hosts, endpoints) = ([host], policy.paths)
+    ) -> [Endpoint] {
+        let (hosts, own) = ([host], policy.paths)
         // Assertions are verified with the keys of their issuers.
         let keys = [owner] + policy.trustedIssuers.map { Issuer.owner($0) }
-        var authorization = OperationTraits.authorization(
+        var authorization = EndpointTraits.authorization(
             errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
         authorization.namesIssuer = true
-        let client = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
-        let device = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
-        let token = OperationTraits.api(
+        let client = EndpointTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients))
+        let device = EndpointTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofClients + ["invalid_scope"]))
+        let token = EndpointTraits.api(
             OAuthRefusal.ordered(OAuthRefusal.ofTokens, nonce: { try proofNonce($0) }), mints: owner)
-        var userInfo = OperationTraits.api(
+        var userInfo = EndpointTraits.api(
             OAuthRefusal.ordered(["invalid_token", "insufficient_scope"], isForBearers: true),
             mints: clients.contains { $0.userInfoAlgorithm != nil } ? owner : nil)
         userInfo.answersClaims = true
-        let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
+        let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
         func at(
-            _ endpoint: String, title: String? = nil, _ traits: OperationTraits, _ methods: [String] = ["POST"],
-            cors: Operation.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
-        ) -> [Operation] {
+            _ endpoint: String, title: String? = nil, _ traits: EndpointTraits, _ methods: [String] = ["POST"],
+            cors: Endpoint.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
+        ) -> [Endpoint] {
             addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(
+                    Endpoint(
                         method, hosts, path, title: method == methods[0] ? title : nil, cors: cors, keys: keys,
                         traits
                     ) { exchange in
@@ -137,16 +137,16 @@ extension Issuer {
         }
         // If clients may have metadata documents, the client's is fetched before the endpoint runs.
         func knowing(
-            _ endpoint: String, title: String, _ traits: OperationTraits, _ methods: [String] = ["POST"],
-            cors: Operation.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
-        ) -> [Operation] {
+            _ endpoint: String, title: String, _ traits: EndpointTraits, _ methods: [String] = ["POST"],
+            cors: Endpoint.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
+        ) -> [Endpoint] {
             guard policy.clientMetadataDocuments else {
                 return at(endpoint, title: title, traits, methods, cors: cors, respond)
             }
-            let begins = endpoint != endpoints.token
+            let begins = endpoint != own.token
             return addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Operation(
+                    Endpoint(
                         method, hosts, path, title: title, cors: cors, keys: keys, traits
                     ) { exchange async throws in
                         do {
@@ -160,45 +160,47 @@ extension Issuer {
                 }
             }
         }
-        var all = paths.flatMap { place in metadataOperations(at: place, of: issuer) }
-        all += at(endpoints.keys, title: "the keys of ID tokens", .keySet(owner), ["GET"]) { $0.keySet($1) }
+        var all = paths.flatMap { place in metadataEndpoints(at: place, of: issuer) }
+        all += at(own.keys, title: "the keys of ID tokens", .keySet(owner), ["GET"]) { $0.keySet($1) }
         all += knowing(
-            endpoints.authorization, title: "the authorization request", authorization, ["GET"], cors: .none
+            own.authorization, title: "the authorization request", authorization, ["GET"], cors: .none
         ) { try $0.authorize($1, $1.request.queryForm) }
         all += knowing(
-            endpoints.authorization, title: "the authorization request, as a form", authorization, cors: .none
+            own.authorization, title: "the authorization request, as a form", authorization, cors: .none
         ) { try $0.authorizeByPost($1) }
-        all += knowing(endpoints.pushedRequest, title: "push an authorization request", device, cors: exposing) {
+        all += knowing(own.pushedRequest, title: "push an authorization request", device, cors: exposing) {
             try $0.push($1)
         }
-        all += knowing(endpoints.token, title: "redeem a code, refresh, or exchange", token, cors: exposing) {
+        all += knowing(own.token, title: "redeem a code, refresh, or exchange", token, cors: exposing) {
             try $0.token($1)
         }
-        all += at(endpoints.userInfo, title: "who signed in", userInfo, ["GET", "POST"], cors: exposing) {
+        all += at(own.userInfo, title: "who signed in", userInfo, ["GET", "POST"], cors: exposing) {
             try $0.userInfo($1)
         }
-        all += at(endpoints.introspection, title: "check a token", client) { try $0.introspect($1) }
-        all += at(endpoints.revocation, title: "revoke a token", client.withoutMembers) { try $0.revoke($1) }
-        all += knowing(endpoints.deviceAuthorization, title: "begin the device flow", device) {
+        all += at(own.introspection, title: "check a token", client) { try $0.introspect($1) }
+        all += at(own.revocation, title: "revoke a token", client.withoutMembers) { try $0.revoke($1) }
+        all += knowing(own.deviceAuthorization, title: "begin the device flow", device) {
             try $0.authorizeDevice($1)
         }
-        all += at(endpoints.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
-        all += at(endpoints.device, .page, cors: .none) { try $0.decideOnDevice($1) }
+        all += at(own.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
+        all += at(own.device, .page, cors: .none) { try $0.decideOnDevice($1) }
         if policy.registration != .off {
-            let registration = OperationTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
-            let own = "\(endpoints.registration)/:client"
-            all += at(endpoints.registration, title: "register a client", registration) { try $0.register($1) }
-            all += at(own, title: "read a client's registration", registration, ["GET"]) { $0.readRegistration($1) }
-            all += at(own, title: "change a client's registration", registration, ["PUT"]) {
+            let registration = EndpointTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
+            let registered = "\(own.registration)/:client"
+            all += at(own.registration, title: "register a client", registration) { try $0.register($1) }
+            all += at(registered, title: "read a client's registration", registration, ["GET"]) {
+                $0.readRegistration($1)
+            }
+            all += at(registered, title: "change a client's registration", registration, ["PUT"]) {
                 try $0.changeRegistration($1)
             }
-            all += at(own, title: "end a client's registration", registration.withoutMembers, ["DELETE"]) {
+            all += at(registered, title: "end a client's registration", registration.withoutMembers, ["DELETE"]) {
                 try $0.endRegistration($1)
             }
         }
-        all += addresses(of: endpoints.endSession).flatMap { path in
+        all += addresses(of: own.endSession).flatMap { path in
             ["GET", "POST"].map { method in
-                Operation(
+                Endpoint(
                     method, hosts, path, title: method == "GET" ? "sign out" : nil, keys: [owner], .page(mints: owner)
                 ) { exchange in
                     do {
@@ -211,17 +213,17 @@ extension Issuer {
         return all
     }
 
-    /// Returns the operations for the metadata at one of the issuer's paths.
-    private func metadataOperations(
+    /// Returns the endpoints for the metadata at one of the issuer's paths.
+    private func metadataEndpoints(
         at place: String, of issuer: @escaping @Sendable (Exchange) throws -> Issuer
-    ) -> [Operation] {
+    ) -> [Endpoint] {
         let below = ["\(place)/.well-known/openid-configuration", "\(place)/.well-known/oauth-authorization-server"]
         // RFC 8414 section 3.1 puts the issuer's path after the well-known one. Clients of the Model Context Protocol
         // also look for the other document there.
         let inserted = place.isEmpty ? [] : HostAlias.metadata.map { $0 + place }
         let isOwn = place == path
         return (below + inserted).map { path in
-            Operation(
+            Endpoint(
                 "GET", [host], path, title: path == below[0] ? "the discovery document" : nil, cors: .any
             ) { exchange in
                 do {

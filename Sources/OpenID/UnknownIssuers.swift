@@ -36,10 +36,10 @@ extension OpenIDProvider {
         return issuer(String(realm.dropFirst(name.utf8.count + 1)), in: world)
     }
 
-    /// The operations of all issuers that no seed has.
-    var operationsOnTrust: [Operation] {
+    /// The endpoints of all issuers that no seed has.
+    var endpointsOnTrust: [Endpoint] {
         guard takesUnknown else { return [] }
-        return Issuer.takenOnTrust(":issuer").operations { [self] exchange in
+        return Issuer.takenOnTrust(":issuer").endpoints { [self] exchange in
             let id = exchange.parameters["issuer"] ?? ""
             guard TextRule.identifier.holds(id), id.utf8.count <= 64, !id.allSatisfy({ $0 == "." }),
                 !issuers.contains(where: { $0.id == id })
@@ -101,7 +101,7 @@ extension OpenIDProvider: ExplainsOwnAddresses {
             if let url = OpenIDProvider.issuer(of: path), !isShort { member += #","issuer":"\#(own)\#(url)""# }
             advice =
                 "\(id.map { "no issuer \(Diagnosis.quote($0)) is seeded\(Spelling.hint($0, among: issuers.map(\.id)))" } ?? "no issuer is at this path"); "
-                + #"add one: POST \#(own)\#(Operation.controlRoot)/seed {"openid":{"issuers":[\#(member),"clients":[...]}]}}, "#
+                + #"add one: POST \#(own)\#(Endpoint.controlRoot)/seed {"openid":{"issuers":[\#(member),"clients":[...]}]}}, "#
                 + #"or take any below \#(Issuer.shortPrefix): "unknownIssuers": "accept""#
         }
         let diagnosis = Diagnosis(

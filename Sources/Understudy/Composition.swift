@@ -7,13 +7,13 @@ import JSON
 /// Combines the providers, the control API and the pages.
 package enum Composition {
     /// Returns the endpoints and steps of mail for which faults can be ordered.
-    package static func catalog(for seed: Seed) -> OperationCatalog {
-        OperationCatalog(providers: Providers.playing(seed))
+    package static func catalog(for seed: Seed) -> EndpointCatalog {
+        EndpointCatalog(providers: Providers.playing(seed))
     }
 
     /// The calls of the control API, for documents that describe them. A daemon's calls don't depend on its seed. These
     /// ones can't be called.
-    package static let calls: [Operation] = {
+    package static let calls: [Endpoint] = {
         let nothing = Providers.seedFormat.nothing
         let daemon = Daemon(
             worlds: Lazy { WorldRegistry(seed: nothing, generator: KeyGenerator()) }, ports: WorldPorts(),
@@ -81,12 +81,12 @@ package enum Composition {
                 control, providers: providers, version: Version.current, chosen: chosen, formToken: formToken)
             let home = [
                 // Pages of any origin may ask whether this is an emulator, as at the Emulator Suite.
-                Operation("GET", [], "/", cors: .any, nil) { try await inspector.home($0) },
+                Endpoint("GET", [], "/", cors: .any, nil) { try await inspector.home($0) },
                 // Browsers ask for the icon by themselves, so it isn't a failure.
-                Operation("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
+                Endpoint("GET", [], "/favicon.ico", nil) { _ in Response(status: 204) },
             ]
             return PlayedSeed(
-                seed, providers: providers, own: home + inspector.operations + control.operations,
+                seed, providers: providers, own: home + inspector.endpoints + control.endpoints,
                 controlRefusal: { control.refusal(of: $0, isControl: $1) },
                 refusePage: { inspector.refuse($0, because: $1) })
         }

@@ -17,10 +17,10 @@ private struct OpenProvider: Provider {
     func endToken(_ text: String, in exchange: Exchange) -> (kind: String, client: String)? { nil }
     func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { [] }
 
-    var operations: [Operation] {
+    var endpoints: [Endpoint] {
         [
-            Operation("GET", ["open.example"], "/any", cors: .any) { _ in Response(status: 200) },
-            Operation("GET", ["open.example"], "/none") { _ in Response(status: 200) },
+            Endpoint("GET", ["open.example"], "/any", cors: .any) { _ in Response(status: 200) },
+            Endpoint("GET", ["open.example"], "/none") { _ in Response(status: 200) },
         ]
     }
 }

@@ -45,7 +45,7 @@ private struct IssuersSection: SeedSection {
 
 private struct IssuersProvider: Provider {
     static let facts = ProviderFacts(name: "issuers", title: "Issuers", section: IssuersSection.self)
-    let operations: [Operation] = []
+    let endpoints: [Endpoint] = []
 
     init(seed: Seed) {}
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? { nil }

@@ -28,12 +28,12 @@ private struct HostsProvider: Provider {
 
     init(seed: Seed) { hosts = seed[HostsSection.self].names }
 
-    var operations: [Operation] {
+    var endpoints: [Endpoint] {
         [
-            Operation("GET", ["always.example", "*.below.example"] + hosts, "/keys") { exchange in
+            Endpoint("GET", ["always.example", "*.below.example"] + hosts, "/keys") { exchange in
                 Response(status: 200, body: Array(exchange.address.base(of: exchange.address.host ?? "").utf8))
             },
-            Operation("GET", [], "/own/page") { _ in Response(status: 200) },
+            Endpoint("GET", [], "/own/page") { _ in Response(status: 200) },
         ]
     }
 

@@ -48,8 +48,8 @@ struct AccountTests {
             ("signInWithPassword", ["password": "x"], "MISSING_EMAIL"),
             ("signInWithPassword", ["email": "x", "password": "x"], "INVALID_EMAIL"),
         ]
-        for (operation, body, message) in table {
-            let answer = try fixture.v1(operation, body)
+        for (endpoint, body, message) in table {
+            let answer = try fixture.v1(endpoint, body)
             #expect(answer.status == 400)
             #expect(answer.message == message)
             #expect(!answer.diagnosis.isEmpty)
@@ -157,12 +157,12 @@ struct AccountTests {
             (["email": true], "email", "TYPE_STRING"),
             (["returnIdpCredential": "yes"], "return_idp_credential", "TYPE_BOOL"),
         ] as [([String: Any], String, String)] {
-            let operation = field == "email" ? "signUp" : "signInWithIdp"
+            let endpoint = field == "email" ? "signUp" : "signInWithIdp"
             let all: [String: Any] = [
                 "requestUri": "http://localhost",
                 "postBody": FirebaseFixture.postBody("github.com", accessToken: try fixture.gitHubToken()),
             ]
-            let answer = try fixture.v1(operation, operation == "signUp" ? body : all.merging(body) { $1 })
+            let answer = try fixture.v1(endpoint, endpoint == "signUp" ? body : all.merging(body) { $1 })
             #expect(answer.status == 400)
             #expect(answer.message.hasPrefix("Invalid value at '\(field)' (\(type)), "))
             let error = answer.json["error"] as? [String: Any]

@@ -12,13 +12,13 @@ struct FirebaseHostileInputTests {
         #expect(try fixture.client.get("/_understudy/v1/health").status == 200)
     }
 
-    static let operations = [
+    static let endpoints = [
         "signInWithIdp", "createAuthUri", "signUp", "signInWithPassword", "lookup", "update", "delete", "sendOobCode",
         "resetPassword", "signInWithEmailLink", "sendVerificationCode", "signInWithPhoneNumber",
         "signInWithCustomToken",
     ]
 
-    static let adminOperations = [
+    static let adminEndpoints = [
         "v1/projects/demo-app/accounts", "v1/projects/demo-app/accounts:lookup",
         "v1/projects/demo-app/accounts:update", "v1/projects/demo-app/accounts:delete",
         "v1/projects/demo-app/accounts:batchCreate", "v1/projects/demo-app/accounts:batchDelete",
@@ -83,13 +83,13 @@ struct FirebaseHostileInputTests {
     @Test("bodies of every operation, under both names", arguments: texts.indices)
     func bodies(index: Int) throws {
         let body = Array(FirebaseHostileInputTests.texts[index].utf8)
-        for operation in FirebaseHostileInputTests.operations {
+        for endpoint in FirebaseHostileInputTests.endpoints {
             // Some of these are lawful for an operation that doesn't look at the odd field.
             let answer = try fixture.client.request(
-                "POST", "\(FirebaseFixture.toolkit)/v1/accounts:\(operation)?key=\(FirebaseFixture.key)",
+                "POST", "\(FirebaseFixture.toolkit)/v1/accounts:\(endpoint)?key=\(FirebaseFixture.key)",
                 headers: ["Content-Type": "application/json"], body: body)
-            let isLawful = answer.status == 200 && ["signUp", "createAuthUri"].contains(operation)
-            #expect((400..<500).contains(answer.status) || isLawful, "\(operation): \(answer)")
+            let isLawful = answer.status == 200 && ["signUp", "createAuthUri"].contains(endpoint)
+            #expect((400..<500).contains(answer.status) || isLawful, "\(endpoint): \(answer)")
             #expect(!answer.diagnosis.isEmpty || isLawful)
         }
         try expectAlive()
@@ -98,13 +98,13 @@ struct FirebaseHostileInputTests {
     @Test("bodies of what an administrator asks and of second factors", arguments: texts.indices)
     func adminBodies(index: Int) throws {
         let body = Array(FirebaseHostileInputTests.texts[index].utf8)
-        for operation in FirebaseHostileInputTests.adminOperations {
+        for endpoint in FirebaseHostileInputTests.adminEndpoints {
             let answer = try fixture.client.request(
-                "POST", "\(FirebaseFixture.toolkit)/\(operation)?key=\(FirebaseFixture.key)",
+                "POST", "\(FirebaseFixture.toolkit)/\(endpoint)?key=\(FirebaseFixture.key)",
                 headers: ["Content-Type": "application/json", "Authorization": "Bearer owner"], body: body)
             // An administrator may create a user or a tenant of nothing, and look nobody up.
-            let isLawful = answer.status == 200 && operation.contains("projects/")
-            #expect((400..<500).contains(answer.status) || isLawful, "\(operation): \(answer)")
+            let isLawful = answer.status == 200 && endpoint.contains("projects/")
+            #expect((400..<500).contains(answer.status) || isLawful, "\(endpoint): \(answer)")
             #expect(!answer.diagnosis.isEmpty || isLawful)
         }
         try expectAlive()

@@ -81,12 +81,12 @@ struct RecordedSecondFactorTests {
         return factors.indices.contains(place) ? factors[place] : [:]
     }
 
-    private func resolve(_ operation: String, _ first: Answer, _ more: [String: Any]) throws -> Answer {
+    private func resolve(_ endpoint: String, _ first: Answer, _ more: [String: Any]) throws -> Answer {
         let body: [String: Any] = [
             "mfaPendingCredential": first["mfaPendingCredential"] ?? "",
             "mfaEnrollmentId": factor(first)["mfaEnrollmentId"] ?? "",
         ]
-        return try fixture.app("v2/accounts/mfaSignIn:\(operation)", body.merging(more) { $1 })
+        return try fixture.app("v2/accounts/mfaSignIn:\(endpoint)", body.merging(more) { $1 })
     }
 
     private func factors(of name: String) throws -> [[String: Any]] {
@@ -239,7 +239,7 @@ struct RecordedSecondFactorTests {
         let code: [String: Any] = ["totpVerificationInfo": ["verificationCode": try fixture.totp(secret, after: 120)]]
         let invalid = RecordedSecondFactorTests.invalid
         // totp/sign-in and interactions#finalize-y-other-account-factor
-        for (operation, body, message) in [
+        for (endpoint, body, message) in [
             ("start", [:], invalid), ("start", ["phoneSignInInfo": [:]], "INVALID_PHONE_NUMBER : Invalid format."),
             ("start", ["phoneSignInInfo": [:], "mfaEnrollmentId": "x"], "MFA_ENROLLMENT_NOT_FOUND"),
             ("finalize", code.merging(["mfaPendingCredential": ""]) { $1 }, invalid),
@@ -254,8 +254,8 @@ struct RecordedSecondFactorTests {
             ),
             ("finalize", ["phoneVerificationInfo": ["sessionInfo": "x", "code": "1"]], "INVALID_SESSION_INFO"),
         ] as [(String, [String: Any], String)] {
-            let answer = try resolve(operation, first, body)
-            #expect(answer.message == message, "\(operation) \(body): \(answer)")
+            let answer = try resolve(endpoint, first, body)
+            #expect(answer.message == message, "\(endpoint) \(body): \(answer)")
             #expect(answer.errorStatus == "INVALID_ARGUMENT")
             #expect(!answer.diagnosis.isEmpty)
         }

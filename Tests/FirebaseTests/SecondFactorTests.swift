@@ -284,8 +284,8 @@ struct SecondFactorTests {
                 "INVALID_PENDING_TOKEN"
             ),
         ] {
-            for operation in ["start", "finalize"] {
-                #expect(try fixture.v2("accounts/mfaSignIn:\(operation)", body).message == wanted)
+            for endpoint in ["start", "finalize"] {
+                #expect(try fixture.v2("accounts/mfaSignIn:\(endpoint)", body).message == wanted)
             }
         }
         let first = try fixture.v1("signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])

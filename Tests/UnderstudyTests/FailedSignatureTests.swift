@@ -49,12 +49,12 @@ private struct BrokenWorld {
             method: method, target: target,
             headers: [(name: "Host", value: "localhost"), (name: "Content-Type", value: type)],
             body: isQuery ? [] : Array((json ?? TestClient.encode(form)).utf8))
-        let operation = try #require(
-            providers.flatMap(\.operations).first {
+        let endpoint = try #require(
+            providers.flatMap(\.endpoints).first {
                 $0.method == method && $0.path == path && (host.map($0.hosts.contains) ?? $0.hosts.isEmpty)
             })
         let address = Address(request, in: try NamedWorld(request) { _, _ in false }) { $0 == host }
-        let reply = operation.run(
+        let reply = endpoint.run(
             Exchange(request: request, address: address, world: world, id: "r1", network: network),
             or: { ($0 as? any AnswerableError)?.response ?? Response(status: 599) })
         return await withCheckedContinuation { continuation in

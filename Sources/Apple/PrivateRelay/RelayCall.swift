@@ -14,7 +14,7 @@ extension AppleProvider {
         }
     }
 
-    var relayCall: Operation {
+    var relayCall: Endpoint {
         .control(
             "GET", "apple/relay", "Tells what Apple's private relay would do with a mail.",
             reads: .query(Question.self),

@@ -6,15 +6,15 @@ import Understudy
 /// answers from these.
 struct DeclaredCall: Sendable {
     private static let all = Dictionary(
-        Composition.calls.compactMap { operation in
-            operation.call.map { (name(operation.method, operation.path), $0) }
+        Composition.calls.compactMap { endpoint in
+            endpoint.call.map { (name(endpoint.method, endpoint.path), $0) }
         }, uniquingKeysWith: { first, _ in first })
 
     private let call: ControlCall
 
     /// Finds a call. `path` is the declared path below the control API's root: `requests/:id`.
     init(_ method: String, _ path: String) {
-        guard let call = DeclaredCall.all[DeclaredCall.name(method, "\(Operation.controlRoot)/\(path)")] else {
+        guard let call = DeclaredCall.all[DeclaredCall.name(method, "\(Endpoint.controlRoot)/\(path)")] else {
             preconditionFailure("the control API has no call \(method) \(path)")
         }
         self.call = call
@@ -22,9 +22,9 @@ struct DeclaredCall: Sendable {
 
     /// Whether there is a call with this method and path, whose segments are not encoded.
     static func isDeclared(_ method: String, _ segments: [String]) -> Bool {
-        Composition.calls.contains { operation in
-            let declared = path(operation).split(separator: "/")
-            return operation.method == method && declared.count == segments.count
+        Composition.calls.contains { endpoint in
+            let declared = path(endpoint).split(separator: "/")
+            return endpoint.method == method && declared.count == segments.count
                 && zip(declared, segments).allSatisfy { $0.hasPrefix(":") || $0 == $1 }
         }
     }
@@ -32,9 +32,9 @@ struct DeclaredCall: Sendable {
     /// Returns a line for each call whose path contains a text. Of three calls or less, it says what they take, too.
     static func list(containing text: String) -> String {
         let found = Composition.calls.filter { $0.call != nil && path($0).contains(text) }
-        return found.map { operation in
-            let call = operation.call
-            let line = "\(operation.method) \(path(operation)): \(call?.about ?? "")"
+        return found.map { endpoint in
+            let call = endpoint.call
+            let line = "\(endpoint.method) \(path(endpoint)): \(call?.about ?? "")"
             guard found.count <= 3 else { return line }
             let input = [("query", call?.query), ("body", call?.body?.schema)].map { name, schema in
                 schema.map { "\n\(name): \($0.jsonSchema().text)" } ?? ""
@@ -44,8 +44,8 @@ struct DeclaredCall: Sendable {
     }
 
     /// The path below the control API's root.
-    private static func path(_ operation: Operation) -> String {
-        String(operation.path.dropFirst("\(Operation.controlRoot)/".count))
+    private static func path(_ endpoint: Endpoint) -> String {
+        String(endpoint.path.dropFirst("\(Endpoint.controlRoot)/".count))
     }
 
     private static func name(_ method: String, _ path: String) -> String { "\(method) \(path)" }

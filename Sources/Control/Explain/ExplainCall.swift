@@ -5,7 +5,7 @@ import JSON
 // POST /_understudy/v1/explain: what a token, a client secret, a nonce or a callback is, and what is wrong with it
 
 extension ControlAPI {
-    var explainCalls: [Operation] {
+    var explainCalls: [Endpoint] {
         [
             .control(
                 "POST", "explain",

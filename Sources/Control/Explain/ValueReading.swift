@@ -82,7 +82,7 @@ package struct TokenSurroundings: Sendable {
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
-    private let finder: OperationFinder
+    private let finder: EndpointFinder
     /// The moment by which times are judged.
     package let now: Instant
     /// Each provider with its hosts. Listing them costs something, so it is done once.

@@ -6,7 +6,7 @@ import JSON
 // or would have been.
 
 extension ControlAPI {
-    var mailCalls: [Operation] {
+    var mailCalls: [Endpoint] {
         let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox doesn't hold it.")
         let isText = CallAnswer.refusal(404, "notMail", "It is a text message.")
         let path = ["The message's ID."]

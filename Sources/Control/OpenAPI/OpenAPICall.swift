@@ -3,23 +3,23 @@ import JSON
 
 /// One call in an OpenAPI document: <https://spec.openapis.org/oas/v3.1.0.html#operation-object>.
 struct OpenAPICall {
-    private let operation: Operation
+    private let endpoint: Endpoint
     private let call: ControlCall
 
-    init(_ operation: Operation, _ call: ControlCall) {
-        self.operation = operation
+    init(_ endpoint: Endpoint, _ call: ControlCall) {
+        self.endpoint = endpoint
         self.call = call
     }
 
     /// `/_understudy/v1/faults/{id}`
-    static func path(of operation: Operation) -> String {
-        let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
+    static func path(of endpoint: Endpoint) -> String {
+        let segments = endpoint.path.split(separator: "/", omittingEmptySubsequences: false)
         return segments.map { $0.hasPrefix(":") ? "{\($0.dropFirst())}" : String($0) }.joined(separator: "/")
     }
 
     /// Below the root of the control API: `faults`, `:id`.
     private var segments: [Substring] {
-        operation.path.dropFirst(Operation.controlRoot.count).split(separator: "/")
+        endpoint.path.dropFirst(Endpoint.controlRoot.count).split(separator: "/")
     }
 
     /// `getFaults`, `deleteFaultsById`
@@ -28,7 +28,7 @@ struct OpenAPICall {
             let words = segment.split { !$0.isLetter && !$0.isNumber }
             return segment.hasPrefix(":") ? ["by"] + words : words
         }
-        return operation.method.lowercased()
+        return endpoint.method.lowercased()
             + (words.isEmpty ? ["index"] : words).map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
@@ -81,7 +81,7 @@ struct OpenAPICall {
         let statuses = Set(all.map(\.status)).sorted()
         var responses = JSONObject(
             statuses.map { status in (String(status), response(all.filter { $0.status == status })) })
-        if operation.traits != nil {
+        if endpoint.traits != nil {
             responses["default"] = [
                 "description": "Whatever a fault orders here: see `POST faults`.", "content": ["*/*": [:]],
             ]

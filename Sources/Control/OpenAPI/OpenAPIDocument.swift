@@ -13,15 +13,15 @@ package struct OpenAPIDocument: Sendable {
     private let members: JSONObject
 
     /// `wantsToken` says whether callers have to show a token.
-    package init(_ operations: [Operation], version: String, wantsToken: Bool) {
+    package init(_ endpoints: [Endpoint], version: String, wantsToken: Bool) {
         var paths = JSONObject()
         var named: [String: Schema.Members] = [:]
         CallAnswer.error.named(into: &named)
-        for operation in operations {
-            guard let call = operation.call else { continue }
-            let path = OpenAPICall.path(of: operation)
+        for endpoint in endpoints {
+            guard let call = endpoint.call else { continue }
+            let path = OpenAPICall.path(of: endpoint)
             var methods = paths[path]?.object ?? JSONObject()
-            methods[operation.method.lowercased()] = OpenAPICall(operation, call).json
+            methods[endpoint.method.lowercased()] = OpenAPICall(endpoint, call).json
             paths[path] = .object(methods)
             for schema in call.schemas { schema.named(into: &named) }
         }

@@ -93,7 +93,7 @@ extension ControlAPI {
         }
     }
 
-    var requestCalls: [Operation] {
+    var requestCalls: [Endpoint] {
         [
             .control(
                 "GET", "requests",

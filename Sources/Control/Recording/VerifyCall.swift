@@ -5,7 +5,7 @@ import EmulatorCore
 // POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
 
 extension ControlAPI {
-    var verifyCalls: [Operation] {
+    var verifyCalls: [Endpoint] {
         [
             .control(
                 "POST", "verify", "Checks whether requests were made as expected: one expectation, or several.",

@@ -18,7 +18,7 @@ package final class SeedBudget: Sendable {
 
     /// Reserves memory for a seed of so many bytes of JSON. `nil` when there isn't enough.
     package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
-        let bytes = SeedBudget.weight(bytes: bytes, endpoints: played.operations.count)
+        let bytes = SeedBudget.weight(bytes: bytes, endpoints: played.endpoints.count)
         let isTaken = taken.withLock { taken in
             guard taken.count < SeedBudget.limit, bytes <= SeedBudget.byteLimit - taken.bytes else { return false }
             taken.count += 1

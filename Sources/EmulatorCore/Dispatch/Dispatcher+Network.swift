@@ -3,13 +3,13 @@ import Logging
 
 extension Dispatcher {
     /// Whether the daemon's seed has the host played.
-    package func plays(_ host: String) -> Bool { operations.serves(host) }
+    package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 }
 
 extension Dispatcher: Network {
     package func makeID() -> String { nextID() }
 
-    package func plays(_ host: String, in world: World) -> Bool { operations(of: world).serves(host) }
+    package func plays(_ host: String, in world: World) -> Bool { endpoints(of: world).serves(host) }
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 

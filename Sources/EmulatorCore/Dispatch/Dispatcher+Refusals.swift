@@ -4,7 +4,7 @@ import JSON
 // The dispatcher's own refusals, where no provider has words of its own.
 
 extension Dispatcher {
-    func notAllowed(_ request: Request, _ methods: [String], cors: Operation.CORS) -> Response {
+    func notAllowed(_ request: Request, _ methods: [String], cors: Endpoint.CORS) -> Response {
         let allow = (name: "Allow", value: methods.joined(separator: ", "))
         guard request.method == "OPTIONS" else {
             let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
@@ -14,7 +14,7 @@ extension Dispatcher {
         }
         var response = Response(status: 204, headers: [allow])
         if cors != .none, let origin = request.header("Origin") {
-            response.headers += Operation.corsHeaders(origin)
+            response.headers += Endpoint.corsHeaders(origin)
             response.headers += [
                 (name: "Access-Control-Allow-Methods", value: allow.value),
                 (name: "Access-Control-Allow-Headers", value: request.header("Access-Control-Request-Headers") ?? "*"),
@@ -42,13 +42,13 @@ extension Dispatcher {
 
     /// `hint` says what may be meant.
     func notFound(_ request: Request, _ address: Address, hint: String) -> Response {
-        if address.host == nil, address.path.hasPrefix("\(Operation.controlRoot)/") {
+        if address.host == nil, address.path.hasPrefix("\(Endpoint.controlRoot)/") {
             return noSuchCall(request, address)
         }
         let place = address.host.map { "\($0)\(address.path)" } ?? address.path
         let known =
             address.host == nil && hint.isEmpty
-            ? "a path that begins with one of: \(operations.hostNames.joined(separator: ", ")), oidc/ISSUER, ~WORLD"
+            ? "a path that begins with one of: \(endpoints.hostNames.joined(separator: ", ")), oidc/ISSUER, ~WORLD"
             : nil
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(request.method) \(place)"), expected: known,
@@ -58,8 +58,8 @@ extension Dispatcher {
 
     /// A call that the control API doesn't have.
     private func noSuchCall(_ request: Request, _ address: Address) -> Response {
-        let root = "\(Operation.controlRoot)/"
-        let calls = operations.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }
+        let root = "\(Endpoint.controlRoot)/"
+        let calls = endpoints.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }
         let call = String(address.path.dropFirst(root.count))
         let advice = "the control API has no such call\(Spelling.hint(call, among: calls)); GET \(root) lists them"
         return Dispatcher.problem(
@@ -91,7 +91,7 @@ extension Dispatcher {
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
                 "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only"
-                    + (operations.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
+                    + (endpoints.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
             return Dispatcher.problem(404, "noSuchHost", diagnosis)
         }
     }
@@ -129,7 +129,7 @@ extension Dispatcher {
             path = path[scheme.upperBound...].drop { $0 != "/" }
         }
         if path.hasPrefix("/~") { path = path.dropFirst().drop { $0 != "/" } }
-        return path.hasPrefix("\(Operation.controlRoot)/")
+        return path.hasPrefix("\(Endpoint.controlRoot)/")
     }
 
     private static func problem(_ status: Int, _ message: String, _ diagnosis: Diagnosis) -> Response {

@@ -5,11 +5,11 @@ import Platform
 import Synchronization
 import Time
 
-/// Finds the world and the operation of a request, runs the operation, and records and logs the answer.
+/// Finds the world and the endpoint of a request, runs the endpoint, and records and logs the answer.
 package final class Dispatcher: Sendable {
     static let requestHeader = "Understudy-Request"
 
-    let operations: OperationTable
+    let endpoints: EndpointTable
     let worlds: WorldRegistry
     private let providers: [any Provider]
     let logger: Logger
@@ -20,14 +20,14 @@ package final class Dispatcher: Sendable {
     /// What isn't recorded of the requests that show it.
     package let controlToken: ControlToken?
 
-    /// `own` are the operations that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
+    /// `own` are the endpoints that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
     /// why an exchange may not control the daemon.
     package init(
-        providers: [any Provider], own: [Operation],
+        providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil }, worlds: WorldRegistry,
         scenarios: [ChosenScenario] = [], logger: Logger
     ) {
-        operations = OperationTable(providers: providers, own: own, control: controlRefusal)
+        endpoints = EndpointTable(providers: providers, own: own, control: controlRefusal)
         controlToken = nil
         self.providers = providers
         self.worlds = worlds
@@ -42,7 +42,7 @@ package final class Dispatcher: Sendable {
         controlToken: ControlToken? = nil, logger: Logger
     ) {
         self.controlToken = controlToken
-        operations = played.operations
+        endpoints = played.endpoints
         providers = played.providers
         self.worlds = worlds
         numbers = ExchangeNumbers(of: worlds.archive)
@@ -50,7 +50,7 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    func operations(of world: World?) -> OperationTable { world?.own?.played.operations ?? operations }
+    func endpoints(of world: World?) -> EndpointTable { world?.own?.played.endpoints ?? endpoints }
 
     /// Those of the world's own seed, or of the daemon's.
     func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
@@ -100,9 +100,9 @@ package final class Dispatcher: Sendable {
             let address = Address(request, in: nowhere) { _ in false }
             return .now(identified(refusal(of: error), request, at: address, id: id))
         }
-        let operations = self.operations(of: found)
+        let endpoints = self.endpoints(of: found)
         let address = Address(
-            request, in: named, alias: { operations.alias(of: $0) }, knows: { operations.serves($0) })
+            request, in: named, alias: { endpoints.alias(of: $0) }, knows: { endpoints.serves($0) })
         guard let world = found else {
             return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
         }
@@ -124,7 +124,7 @@ package final class Dispatcher: Sendable {
         // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
         guard Address.isWellFormed(authority) else { throw BadHost(response: Dispatcher.badHost(authority)) }
         return try NamedWorld(request, unnamed: worlds.unnamed) { world, host in
-            operations(of: try worlds.existing(world, refreshing: refreshing)).serves(host)
+            endpoints(of: try worlds.existing(world, refreshing: refreshing)).serves(host)
         }
     }
 
@@ -156,39 +156,39 @@ package final class Dispatcher: Sendable {
 
     private func reply(to context: RequestContext) throws -> Reply {
         let (request, address) = (context.request, context.address)
-        let operations = self.operations(of: context.world)
-        switch operations.match(request.method, at: address) {
+        let endpoints = self.endpoints(of: context.world)
+        switch endpoints.match(request.method, at: address) {
         case .found(let entry, let parameters):
             return try reply(to: context, by: entry, parameters)
         case .methodNotAllowed(let methods):
-            if address.host == nil, let page = operations.refusePage?(exchange(context), .otherMethod(methods)) {
+            if address.host == nil, let page = endpoints.refusePage?(exchange(context), .otherMethod(methods)) {
                 return .now(identified(page, request, at: address, id: context.id))
             }
-            let entry = operations.first(of: methods, at: address)
+            let entry = endpoints.first(of: methods, at: address)
             let refusal =
                 request.method == "OPTIONS"
                 ? nil : try (entry?.provider as? any RefusesUnserved)?.notServed(exchange(context))
             let response =
                 refusal?.diagnosed(adding: "; this address takes \(methods.joined(separator: ", "))")
-                ?? notAllowed(request, methods, cors: entry?.operation.cors ?? .none)
-            if entry?.operation.isControl ?? false {
+                ?? notAllowed(request, methods, cors: entry?.endpoint.cors ?? .none)
+            if entry?.endpoint.isControl ?? false {
                 return .now(identified(response, request, at: address, id: context.id))
             }
             return .now(complete(response, context, nil, client: nil))
         case .notFound:
-            if address.host == nil, let page = operations.refusePage?(exchange(context), .nothingThere) {
+            if address.host == nil, let page = endpoints.refusePage?(exchange(context), .nothingThere) {
                 return .now(identified(page, request, at: address, id: context.id))
             }
             let exchange = exchange(context)
             // What a provider explains at the daemon's own name says what was meant.
             let explained = address.host == nil ? explanation(of: exchange) : nil
-            let refusal = try explained ?? refusal(of: exchange, by: operations.providers(at: address.host))
+            let refusal = try explained ?? refusal(of: exchange, by: endpoints.providers(at: address.host))
             let meant =
                 explained != nil
-                ? "" : operations.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
+                ? "" : endpoints.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
             let response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
             // Calls of the control API aren't recorded, mistyped ones neither.
-            if address.host == nil, address.path.hasPrefix(Operation.controlRoot + "/") {
+            if address.host == nil, address.path.hasPrefix(Endpoint.controlRoot + "/") {
                 return .now(identified(response, request, at: address, id: context.id))
             }
             return .now(complete(response, context, nil, client: nil))
@@ -196,24 +196,24 @@ package final class Dispatcher: Sendable {
     }
 
     private func reply(
-        to context: RequestContext, by entry: OperationTable.Entry, _ parameters: [String: String]
+        to context: RequestContext, by entry: EndpointTable.Entry, _ parameters: [String: String]
     ) throws -> Reply {
-        let (request, address, operation) = (context.request, context.address, entry.operation)
+        let (request, address, endpoint) = (context.request, context.address, entry.endpoint)
         var exchange = exchange(context, parameters)
         if let excess = RequestBudget.excess(of: request) {
             let words =
-                operation.isControl
+                endpoint.isControl
                 ? nil
                 : try entry.provider?.overBudget(exchange, excess)
-                    ?? operations(of: context.world).refusePage?(exchange, .tooMuch(excess))
+                    ?? endpoints(of: context.world).refusePage?(exchange, .tooMuch(excess))
             let refusal = words ?? ControlAnswer.error(400, "tooMuch", excess.line)
-            guard operation.traits != nil else {
+            guard endpoint.traits != nil else {
                 return .now(identified(refusal, request, at: address, id: context.id))
             }
             return .now(complete(refusal, context, nil, client: nil))
         }
-        guard operation.traits != nil else {
-            return serve(exchange, by: operation).map { [self] response in
+        guard endpoint.traits != nil else {
+            return serve(exchange, by: endpoint).map { [self] response in
                 identified(response, request, at: address, id: context.id)
             }
         }
@@ -221,31 +221,31 @@ package final class Dispatcher: Sendable {
         let client = entry.provider?.client(of: exchange)
         // Faults aren't for a scenario's own calls.
         if context.parent != Scenario.parent {
-            exchange.appliedFault = try context.world.takeFault(for: exchange, at: operation) {
-                operations(of: context.world).shortPaths(of: address.path, at: address.host)
+            exchange.appliedFault = try context.world.takeFault(for: exchange, at: endpoint) {
+                endpoints(of: context.world).shortPaths(of: address.path, at: address.host)
             } client: {
                 client ?? request.namedClient
             }
         }
         let fault = exchange.appliedFault
-        return serve(exchange, by: operation).map { [self] response in
+        return serve(exchange, by: endpoint).map { [self] response in
             if let fault { context.world.finish(fault) }
             return complete(response, context, fault, client: client)
         }
     }
 
-    /// Waits for the operation's keys, and runs it, or carries out the fault that is ordered.
-    private func serve(_ exchange: Exchange, by operation: Operation) -> Reply {
+    /// Waits for the endpoint's keys, and runs it, or carries out the fault that is ordered.
+    private func serve(_ exchange: Exchange, by endpoint: Endpoint) -> Reply {
         let run: @Sendable () -> Reply = { [self] in
-            guard let fault = exchange.appliedFault else { return operation.run(exchange, or: refusal) }
-            let reply = fault.carryOut(exchange, at: operation, or: refusal) {
-                operation.run(exchange, or: self.refusal)
+            guard let fault = exchange.appliedFault else { return endpoint.run(exchange, or: refusal) }
+            let reply = fault.carryOut(exchange, at: endpoint, or: refusal) {
+                endpoint.run(exchange, or: self.refusal)
             }
-            return operation.shared(reply, with: exchange.request)
+            return endpoint.shared(reply, with: exchange.request)
         }
-        guard !operation.keys.isEmpty, !exchange.world.keys.areReady(operation.keys) else { return run() }
+        guard !endpoint.keys.isEmpty, !exchange.world.keys.areReady(endpoint.keys) else { return run() }
         return .later { [self] done in
-            exchange.world.keys.whenReady(operation.keys) { [self] failure in
+            exchange.world.keys.whenReady(endpoint.keys) { [self] failure in
                 guard let failure else { return run().deliver(done) }
                 done(refusal(of: failure))
             }

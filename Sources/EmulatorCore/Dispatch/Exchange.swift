@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// One request, with all that an operation needs to answer it.
+/// One request, with all that an endpoint needs to answer it.
 package struct Exchange: Sendable {
     package let request: Request
     package let address: Address
@@ -32,7 +32,7 @@ package struct Exchange: Sendable {
 
     /// What somebody does by this exchange, for later diagnoses: `what`, when, and by which scenario or request.
     package func cause(_ what: String) -> String {
-        let isControl = address.host == nil && address.path.hasPrefix(Operation.controlRoot)
+        let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
         return "\(what) at \(world.now.text)\(origin)"
     }

@@ -46,8 +46,8 @@ package protocol Provider: Sendable {
     /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
     ///
     /// Where several fit a request, the first one answers: fixed paths stand before those with parameters.
-    var operations: [Operation] { get }
-    /// The provider's own words for a request to one of its operations that holds too many fields, or texts that are too
+    var endpoints: [Endpoint] { get }
+    /// The provider's own words for a request to one of its endpoints that holds too many fields, or texts that are too
     /// long; `nil` when it has none.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
     /// The client whose request it is, where the provider knows more than the request's fields say.
@@ -67,7 +67,7 @@ extension Provider {
     package var name: String { Self.facts.name }
 
     /// The names of all hosts at which it serves something.
-    package var hosts: Set<String> { Set(operations.flatMap(\.hosts)) }
+    package var hosts: Set<String> { Set(endpoints.flatMap(\.hosts)) }
 }
 
 // MARK: - What only some providers can do

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import Text
 
-/// Limits for one request. They are checked before the operation runs, and the provider words the refusal
+/// Limits for one request. They are checked before the endpoint runs, and the provider words the refusal
 /// (`Provider.overBudget`). Providers hardly document theirs; these are several times what clients send.
 package enum RequestBudget {
     /// How many fields a query or a form may have.
@@ -25,7 +25,7 @@ package enum RequestBudget {
         case "redirect_uri", "return_to", "continueUrl", "next", "cancel_url": 8_192
         // It is repeated in a redirect's header.
         case "state", "scope", "code_verifier", "code_challenge": 8_192
-        // Credentials that are unknown are refused by the operation, in the provider's words.
+        // Credentials that are unknown are refused by the endpoint, in the provider's words.
         case "code", "client_secret", "refresh_token", "access_token", "id_token", "token", "device_code", "assertion",
             "input_token":
             .max

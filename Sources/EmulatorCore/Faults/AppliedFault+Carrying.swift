@@ -2,30 +2,30 @@ import HTTPServer
 import JSON
 
 extension AppliedFault {
-    /// Carries the fault out: answers in the operation's place, or changes its answer. Waiting for a key that must be
+    /// Carries the fault out: answers in the endpoint's place, or changes its answer. Waiting for a key that must be
     /// made holds no thread.
     func carryOut(
-        _ exchange: Exchange, at operation: Operation, or refusal: @escaping @Sendable (any Error) -> Response,
+        _ exchange: Exchange, at endpoint: Endpoint, or refusal: @escaping @Sendable (any Error) -> Response,
         run: @escaping @Sendable () -> Reply
     ) -> Reply {
-        if fault.effect.rotation != nil, let owner = operation.traits?.mints ?? operation.traits?.publishes {
+        if fault.effect.rotation != nil, let owner = endpoint.traits?.mints ?? endpoint.traits?.publishes {
             return .running { [self] in
                 do throws(StoreFailure) { try await rotate(exchange, owner) } catch { return refusal(error) }
-                return await proceed(exchange, at: operation, or: refusal, run: run).response
+                return await proceed(exchange, at: endpoint, or: refusal, run: run).response
             }
         }
-        if fault.effect.token?.signature == .unknownKey, let owner = operation.traits?.mints {
+        if fault.effect.token?.signature == .unknownKey, let owner = endpoint.traits?.mints {
             return .later { [self] done in
                 exchange.world.keys[owner].whenUnpublishedIsReady { [self] in
-                    proceed(exchange, at: operation, or: refusal, run: run).deliver(done)
+                    proceed(exchange, at: endpoint, or: refusal, run: run).deliver(done)
                 }
             }
         }
-        return proceed(exchange, at: operation, or: refusal, run: run)
+        return proceed(exchange, at: endpoint, or: refusal, run: run)
     }
 
     private func proceed(
-        _ exchange: Exchange, at operation: Operation, or refusal: (any Error) -> Response, run: () -> Reply
+        _ exchange: Exchange, at endpoint: Endpoint, or refusal: (any Error) -> Response, run: () -> Reply
     ) -> Reply {
         let effect = fault.effect
         if !effect.waitsForItsMoment { use() }
@@ -36,9 +36,9 @@ extension AppliedFault {
             var response = Response(status: 200)
             response.delivery = .dropped
             reply = .now(response)
-        } else if let name = effect.error, let answer = operation.traits?.errors?.answer {
+        } else if let name = effect.error, let answer = endpoint.traits?.errors?.answer {
             use()
-            let error = OperationTraits.RequestedError(
+            let error = EndpointTraits.RequestedError(
                 name: name, description: effect.description, diagnosis: diagnosis)
             do { reply = .now(try answer(error, exchange)) } catch { reply = .now(refusal(error)) }
         } else {

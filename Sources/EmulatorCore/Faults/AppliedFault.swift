@@ -31,7 +31,7 @@ package final class AppliedFault: Sendable {
 extension Exchange {
     /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. `type` is the header's `typ`; without one, the
     /// header is Apple's. Without an `algorithm`, it is the first that the owner signs with; HS256 signs with `secret`, the client's.
-    /// Without `isSigned`, the token has no signature. Every token of an operation is made here.
+    /// Without `isSigned`, the token has no signature. Every token of an endpoint is made here.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true

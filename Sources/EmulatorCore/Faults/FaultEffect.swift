@@ -5,7 +5,7 @@ import Time
 package struct FaultEffect: SchemaObject {
     package static let schemaName: String? = "FaultEffect"
 
-    /// An answer in place of the operation's.
+    /// An answer in place of the endpoint's.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: [(name: String, value: String)]
@@ -40,7 +40,7 @@ package struct FaultEffect: SchemaObject {
     /// How much later the answer is sent.
     package let delay: TimeSpan?
     package let disconnect: Disconnect?
-    /// The name of one of the operation's errors.
+    /// The name of one of the endpoint's errors.
     package let error: String?
     package let description: String?
     package let token: Tampering?
@@ -112,7 +112,7 @@ package struct FaultEffect: SchemaObject {
         }
     }
 
-    /// Whether the operation doesn't run.
+    /// Whether the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
     /// Whether it takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's member is changed. A request that only

@@ -10,7 +10,7 @@ package struct FaultMatch: SchemaObject {
     package let path: String?
     package let method: String?
     package let client: String?
-    /// The owner of the keys with which the operation signs tokens.
+    /// The owner of the keys with which the endpoint signs tokens.
     package let tokensOf: String?
     /// Fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
@@ -53,7 +53,7 @@ package struct FaultMatch: SchemaObject {
         $0.utf8.count <= 320
     }
 
-    /// Patterns are compared with the path of every operation.
+    /// Patterns are compared with the path of every endpoint.
     private static let path = TextRule(
         about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
     ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
@@ -61,7 +61,7 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253
     }
 
-    /// Whether it is for this host of an operation, which may be a pattern such as `*.firebaseapp.com`, and is `nil` for
+    /// Whether it is for this host of an endpoint, which may be a pattern such as `*.firebaseapp.com`, and is `nil` for
     /// the daemon's own address.
     package func takes(host known: String?) -> Bool {
         guard let host else { return true }
@@ -69,17 +69,17 @@ package struct FaultMatch: SchemaObject {
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Whether it is for this request to `operation`, which has these short addresses. `client` is asked last, because it may have to
+    /// Whether it is for this request to `endpoint`, which has these short addresses. `client` is asked last, because it may have to
     /// read the world.
     func takes(
-        _ exchange: Exchange, at operation: Operation, shortPaths: () -> [String], client name: () -> String?,
+        _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
     ) -> Bool {
         guard smtp == nil else { return false }
         if let method, method != exchange.request.method { return false }
-        if let tokensOf, operation.traits?.mints?.name != tokensOf { return false }
+        if let tokensOf, endpoint.traits?.mints?.name != tokensOf { return false }
         if let host, exchange.address.host.map({ Glob.matches(host, $0) }) != true { return false }
-        if let path, !operation.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) {
+        if let path, !endpoint.paths(of: exchange).contains(where: { Glob.matches(path, $0) }) {
             guard host == nil, shortPaths().contains(where: { Glob.matches(path, $0) }) else { return false }
         }
         if !fields.isEmpty {

@@ -52,9 +52,9 @@ package struct Step: Sendable {
 extension Step {
     /// Takes the step that the endpoint names. Otherwise the endpoint's traits, the form's `grant_type` and the last part of the path decide,
     /// in the words of OAuth 2.0 and OpenID Connect.
-    package init(_ exchange: RecordedExchange, at operation: Operation?) {
-        let traits = operation?.traits
-        if let step = operation?.step?(exchange) {
+    package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
+        let traits = endpoint?.traits
+        if let step = endpoint?.step?(exchange) {
             self = step
         } else if exchange.mail != nil {
             self = Step(.other, "mail")
@@ -64,7 +64,7 @@ extension Step {
             self = Step(.keySet, "get keys")
         } else if traits?.authorizes ?? false {
             self = Step(authorizing: exchange, traits)
-        } else if operation?.isControl ?? false {
+        } else if endpoint?.isControl ?? false {
             self = Step(.native, "sign in natively")
         } else {
             self = Step(path: exchange, answersJSON: traits?.answersJSON ?? true)
@@ -84,7 +84,7 @@ extension Step {
         }
     }
 
-    private init(authorizing exchange: RecordedExchange, _ traits: OperationTraits?) {
+    private init(authorizing exchange: RecordedExchange, _ traits: EndpointTraits?) {
         // A page's form carries the request of the page; an authorization request names its client.
         let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
         self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
@@ -105,7 +105,7 @@ extension Step {
 
     private init(path exchange: RecordedExchange, answersJSON: Bool) {
         let path = exchange.path.lowercased()
-        // The longest paths of operations have far fewer bytes.
+        // The longest paths of endpoints have far fewer bytes.
         let known = path.utf8.count <= 300 ? Step.words.first { path.contains($0.word) }?.step : nil
         if let known {
             self = known

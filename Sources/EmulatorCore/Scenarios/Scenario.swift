@@ -160,7 +160,7 @@ package struct Scenario: Sendable {
 
     private func request(_ call: Call, _ world: String, _ settings: [(name: String, value: String)]) -> Request {
         let target = Scenario.fill(call.target, settings)
-        let path = target.hasPrefix("//") ? String(target.dropFirst()) : "\(Operation.controlRoot)/\(target)"
+        let path = target.hasPrefix("//") ? String(target.dropFirst()) : "\(Endpoint.controlRoot)/\(target)"
         var headers = [(name: "Host", value: "localhost"), (name: Scenario.header, value: name)]
         headers += call.headers.map { (name: $0.name, value: Scenario.fill($0.value, settings)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }

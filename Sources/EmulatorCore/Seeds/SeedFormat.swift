@@ -35,9 +35,9 @@ package struct SeedFormat: Sendable {
     /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the
     /// daemon's own paths, which share a place with hosts in the prefix form.
     var reservedNames: (hosts: Set<String>, segments: Set<String>) {
-        let operations = providers.flatMap { $0.init(seed: nothing).operations }
-        let own = operations.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
-        return (hosts: Set(operations.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
+        let endpoints = providers.flatMap { $0.init(seed: nothing).endpoints }
+        let own = endpoints.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
+        return (hosts: Set(endpoints.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
 
     /// A seed that says nothing.

@@ -6,17 +6,17 @@ import JSON
 package final class PlayedSeed: Sendable {
     package let seed: Seed
     let providers: [any Provider]
-    let operations: OperationTable
+    let endpoints: EndpointTable
 
-    /// `own` and `controlRefusal` as ``Dispatcher`` has them, `refusePage` as ``OperationTable``.
+    /// `own` and `controlRefusal` as ``Dispatcher`` has them, `refusePage` as ``EndpointTable``.
     package init(
-        _ seed: Seed, providers: [any Provider], own: [Operation],
+        _ seed: Seed, providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
         refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
         self.seed = seed
         self.providers = providers
-        operations = OperationTable(
+        endpoints = EndpointTable(
             providers: providers, own: own, control: controlRefusal, refusePage: refusePage)
     }
 }

@@ -143,9 +143,9 @@ package final class World: Sendable {
 
     /// The fault that is due at this exchange, if any is.
     func takeFault(
-        for exchange: Exchange, at operation: Operation, shortPaths: () -> [String], client: () -> String?
+        for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
-        guard mayHaveFaults, let traits = operation.traits else { return nil }
+        guard mayHaveFaults, let traits = endpoint.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
         // Whether one matches may depend on the tables, so that is found out before the lock is taken again.
@@ -157,7 +157,7 @@ package final class World: Sendable {
                 return queued.filter { fault in
                     traits.misfit(fault.effect) == nil
                         && fault.match.takes(
-                            exchange, at: operation, shortPaths: { short.value }, client: { name.value },
+                            exchange, at: endpoint, shortPaths: { short.value }, client: { name.value },
                             fields: { fields.value })
                 }
             }

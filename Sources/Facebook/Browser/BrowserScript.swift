@@ -17,11 +17,11 @@ extension FacebookProvider {
     static let statusPath = "/x/oauth/status"
     static let logoutPath = "/x/oauth/logout"
 
-    var browserScript: [Operation] {
+    var browserScript: [Endpoint] {
         let host = [FacebookProvider.host]
         let files = [("sdk.js", ""), ("all.js", ", by its old name"), ("sdk/debug.js", ", to be read")]
         return files.map { file, remark in
-            Operation(
+            Endpoint(
                 "GET", [FacebookProvider.scriptHost], "/:locale/\(file)", title: "the SDK for JavaScript\(remark)",
                 step: Step(.page, "load Facebook's SDK for JavaScript"), cors: .any, .page
             ) { exchange in
@@ -30,10 +30,10 @@ extension FacebookProvider {
                     [FacebookProvider.host, FacebookProvider.graphHost].map { .string(exchange.address.base(of: $0)) })
             }
         } + [
-            Operation(
+            Endpoint(
                 "POST", host, FacebookProvider.statusPath, title: "a page asks who is signed in",
                 step: Step(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus),
-            Operation(
+            Endpoint(
                 "POST", host, FacebookProvider.logoutPath, title: "a page signs out",
                 step: Step(.logout, "sign out"), cors: .any, .api, logout),
         ]

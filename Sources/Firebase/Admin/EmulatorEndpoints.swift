@@ -9,20 +9,20 @@ import EmulatorCore
 // sent. No credentials are asked for, but for the control token of a daemon that has one: tests call these, never the app.
 
 extension FirebaseProvider {
-    var emulatorOperations: [Operation] {
-        ["", "/tenants/:tenant"].flatMap { outboxOperations(below: "/emulator/v1/projects/:project\($0)") }
-            + configOperations("/emulator/v1/projects/:project/config") + [
-                Operation("GET", [], "/emulator/openapi.json", cors: .any) { _ in specification }
+    var emulatorEndpoints: [Endpoint] {
+        ["", "/tenants/:tenant"].flatMap { outboxEndpoints(below: "/emulator/v1/projects/:project\($0)") }
+            + configEndpoints("/emulator/v1/projects/:project/config") + [
+                Endpoint("GET", [], "/emulator/openapi.json", cors: .any) { _ in specification }
             ]
     }
 
-    private func outboxOperations(below scope: String) -> [Operation] {
+    private func outboxEndpoints(below scope: String) -> [Endpoint] {
         [
-            operation("DELETE", "\(scope)/accounts") { call in
+            endpoint("DELETE", "\(scope)/accounts") { call in
                 try call.exchange.world.deleteUsers(of: call.pool)
                 return FirebaseAnswer(body: JSONObject())
             },
-            operation("GET", "\(scope)/oobCodes") { call in
+            endpoint("GET", "\(scope)/oobCodes") { call in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
                 // The official emulator doesn't tell of new second factors.
                 let valid = mails.filter {
@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 }
                 return FirebaseAnswer(body: JSONObject([("oobCodes", .array(valid.map(\.json)))]))
             },
-            operation("GET", "\(scope)/verificationCodes") { call in
+            endpoint("GET", "\(scope)/verificationCodes") { call in
                 let (codes, now) = call.read { ($0.rows(PhoneCode.byPool, call.pool), $0.now) }
                 let valid = codes.filter { !$0.isUsed && $0.expires > now }
                 return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(valid.map(\.json)))]))
@@ -38,23 +38,23 @@ extension FirebaseProvider {
         ].map(\.managing)
     }
 
-    private func configOperations(_ path: String) -> [Operation] {
+    private func configEndpoints(_ path: String) -> [Endpoint] {
         [
-            operation("GET", path) { call in
+            endpoint("GET", path) { call in
                 FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: call.project))
             },
-            operation("PATCH", path) { call in
+            endpoint("PATCH", path) { call in
                 let project = try change(call, nil).apply(to: call.project)
                 return FirebaseAnswer(body: FirebaseProvider.emulatorConfig(of: project))
             }.managing,
         ]
     }
 
-    private func operation(
+    private func endpoint(
         _ method: String, _ path: String,
         run: @escaping @Sendable (FirebaseCall) throws -> FirebaseAnswer
-    ) -> Operation {
-        Operation(method, [], path, cors: .any) { exchange in
+    ) -> Endpoint {
+        Endpoint(method, [], path, cors: .any) { exchange in
             do {
                 let call = try adminCall(exchange, isOpen: true)
                 return FirebaseProvider.json(.object(try run(call).body))
@@ -66,17 +66,17 @@ extension FirebaseProvider {
 
     /// What is served here, as the Emulator Suite's `apiSpec` names it: paths and methods, no schemas.
     private var specification: Response {
-        let operations = operations
+        let endpoints = endpoints
         var paths = JSONObject()
-        func add(_ operation: Operation, at prefix: String) {
-            let place = prefix + operation.path
+        func add(_ endpoint: Endpoint, at prefix: String) {
+            let place = prefix + endpoint.path
             var methods = paths[place]?.object ?? JSONObject()
-            methods[operation.method.lowercased()] = ["responses": ["200": ["description": "OK"]]]
+            methods[endpoint.method.lowercased()] = ["responses": ["200": ["description": "OK"]]]
             paths[place] = .object(methods)
         }
-        for operation in operations where operation.hosts.isEmpty { add(operation, at: "") }
+        for endpoint in endpoints where endpoint.hosts.isEmpty { add(endpoint, at: "") }
         for host in hosts.sorted() where !host.contains("*") {
-            for operation in operations where operation.hosts.contains(host) { add(operation, at: "/\(host)") }
+            for endpoint in endpoints where endpoint.hosts.contains(host) { add(endpoint, at: "/\(host)") }
         }
         return FirebaseProvider.json([
             "openapi": "3.0.0", "info": ["title": "Firebase Authentication, as Understudy plays it", "version": "1"],

@@ -10,11 +10,11 @@ import EmulatorCore
 // accepts no HTML, gets the Emulator Suite's JSON.
 
 extension FirebaseProvider {
-    func actionOperations(at hosts: [String], _ path: String) -> [Operation] {
+    func actionEndpoints(at hosts: [String], _ path: String) -> [Endpoint] {
         let step = Step(.page, "open an e-mail's link")
         return [
-            Operation("GET", hosts, path, step: step) { try action($0, $0.request.queryForm) },
-            Operation("POST", hosts, path, step: step) { try action($0, $0.request.bodyForm) },
+            Endpoint("GET", hosts, path, step: step) { try action($0, $0.request.queryForm) },
+            Endpoint("POST", hosts, path, step: step) { try action($0, $0.request.bodyForm) },
         ]
     }
 

@@ -17,7 +17,7 @@ extension FirebaseProvider {
         }
     }
 
-    var exportCalls: [Operation] {
+    var exportCalls: [Endpoint] {
         [
             .control(
                 "GET", "firebase/export",

@@ -142,11 +142,11 @@ extension FirebaseCall {
     }
 
     /// - Throws: `UNSUPPORTED_TENANT_OPERATION` for the users of a tenant.
-    func requireNoTenant(_ operation: String) throws(FirebaseError) {
+    func requireNoTenant(_ endpoint: String) throws(FirebaseError) {
         guard let tenant else { return }
         throw FirebaseError(
             "UNSUPPORTED_TENANT_OPERATION",
-            because: "\(operation) is for a project's own users only, and this is the tenant \(Diagnosis.quote(tenant))"
+            because: "\(endpoint) is for a project's own users only, and this is the tenant \(Diagnosis.quote(tenant))"
         )
     }
 }

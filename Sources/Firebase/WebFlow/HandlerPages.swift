@@ -13,17 +13,17 @@ import Time
 // carries the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
 
 extension FirebaseProvider {
-    func handlerOperations(at hosts: [String], below prefix: String) -> [Operation] {
+    func handlerEndpoints(at hosts: [String], below prefix: String) -> [Endpoint] {
         let step = Step(.page, "open the sign-in handler")
         return [
-            Operation(
+            Endpoint(
                 "GET", hosts, "\(prefix)/handler", title: hosts.isEmpty ? "pop-ups and redirects" : nil, step: step,
                 .page
             ) { try await handler($0, $0.request.queryForm) },
-            Operation("POST", hosts, "\(prefix)/handler", step: step, .page) {
+            Endpoint("POST", hosts, "\(prefix)/handler", step: step, .page) {
                 try await handler($0, $0.request.bodyForm)
             },
-            Operation("GET", hosts, "\(prefix)/iframe", step: Step(.page, "open the sign-in frame"), .page, frame),
+            Endpoint("GET", hosts, "\(prefix)/iframe", step: Step(.page, "open the sign-in frame"), .page, frame),
         ]
     }
 

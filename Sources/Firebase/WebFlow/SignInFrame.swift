@@ -11,13 +11,13 @@ import JSON
 extension FirebaseProvider {
     static let scriptHost = "apis.google.com"
 
-    var scripts: [Operation] {
+    var scripts: [Endpoint] {
         [
-            Operation(
+            Endpoint(
                 "GET", [FirebaseProvider.scriptHost], "/js/api.js", step: Step(.page, "load the script"), cors: .any,
                 .page
             ) { _ in FirebaseProvider.gapi() },
-            Operation("GET", [], "/_understudy/gapi.js", step: Step(.page, "load the script"), cors: .any, .page) { _ in
+            Endpoint("GET", [], "/_understudy/gapi.js", step: Step(.page, "load the script"), cors: .any, .page) { _ in
                 FirebaseProvider.gapi()
             },
         ]

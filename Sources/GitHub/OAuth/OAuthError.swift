@@ -50,8 +50,8 @@ struct OAuthError: Error, Sendable {
     /// The errors that can be ordered at the endpoint for device codes.
     static let ofDeviceCodes = ordered([.deviceFlowDisabled, .incorrectClientCredentials, .applicationSuspended])
 
-    private static func ordered(_ codes: [Code]) -> OperationTraits.Errors {
-        OperationTraits.Errors(codes.map(\.rawValue)) { order, exchange in
+    private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(codes.map(\.rawValue)) { order, exchange in
             let code = Code(rawValue: order.name) ?? .invalidRequest
             var error = OAuthError(code, order.diagnosis)
             error.ownDescription = order.description

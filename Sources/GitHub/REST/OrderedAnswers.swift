@@ -22,8 +22,8 @@ extension GitHubProvider {
         ("Service unavailable", 503, "", nil),
     ]
 
-    func restErrors(_ endpoint: RESTEndpoint) -> OperationTraits.Errors {
-        OperationTraits.Errors(GitHubProvider.restAnswers.map(\.message)) { order, exchange in
+    func restErrors(_ endpoint: RESTEndpoint) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(GitHubProvider.restAnswers.map(\.message)) { order, exchange in
             let answers = GitHubProvider.restAnswers
             let known = answers.first { $0.message == order.name } ?? answers[0]
             let counts = known.message != GitHubProvider.badCredentials

@@ -15,10 +15,10 @@ extension GoogleProvider {
     static let selectPath = "/gsi/select"
     static let oneTapPath = "/gsi/iframe"
 
-    var browserScript: [Operation] {
+    var browserScript: [Endpoint] {
         let host = [GoogleProvider.host]
         return [
-            Operation(
+            Endpoint(
                 "GET", host, "/gsi/client", title: "the script of Google Identity Services",
                 step: Step(.page, "load Google Identity Services"), cors: .any, .page
             ) { exchange in
@@ -26,30 +26,30 @@ extension GoogleProvider {
                     Scripts.gsi,
                     [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
             },
-            Operation(
+            Endpoint(
                 "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
                 step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
             ) {
                 try signInByButton($0, $0.request.queryForm)
             },
-            Operation(
+            Endpoint(
                 "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
                 step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
                 decideByButton),
-            Operation(
+            Endpoint(
                 "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
                 step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
             ) {
                 try oneTap($0, $0.request.queryForm)
             },
-            Operation(
+            Endpoint(
                 "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
                 step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google),
                 decideByOneTap),
-            Operation(
+            Endpoint(
                 "GET", host, "/gsi/status", title: "whether a page may use the script",
                 step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus),
-            Operation(
+            Endpoint(
                 "POST", host, "/gsi/revoke", title: "an app's page takes a person's consent back",
                 step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage),
         ]

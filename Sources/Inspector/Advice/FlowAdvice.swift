@@ -30,7 +30,7 @@ extension Inspector {
             if exchange.fault == nil, let note = exchange.note {
                 advice.append(FlowAdvice(weight: .remark, text: "\(note.capitalizedFirst).", exchange: exchange.id))
             }
-            let remarks = finder.value.find(exchange).operation?.remarks?(exchange, exchanges) ?? []
+            let remarks = finder.value.find(exchange).endpoint?.remarks?(exchange, exchanges) ?? []
             advice += remarks.map { FlowAdvice(weight: .remark, text: $0, exchange: exchange.id) }
             if let text = unverifiedAddress(exchange) {
                 advice.append(FlowAdvice(weight: .remark, text: text, exchange: exchange.id))

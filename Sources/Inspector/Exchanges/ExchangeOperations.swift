@@ -26,7 +26,7 @@ struct FoundExchange: Sendable {
 }
 
 extension Inspector {
-    var exchangeOperations: [Operation] {
+    var exchangeEndpoints: [Endpoint] {
         [
             page("GET", "requests/:id") { try await exchangePage($0) },
             page("GET", "requests/:id/request-body") { try await body($0, ofRequest: true) },

@@ -6,7 +6,7 @@ import HTTPServer
 // address, history or log holds it.
 
 extension Inspector {
-    var explainOperations: [Operation] {
+    var explainEndpoints: [Endpoint] {
         [
             page("GET", "explain") { explainPage($0, value: "", rawNonce: "", []) },
             form("explain") { try await explain($0, $1) },

@@ -28,7 +28,7 @@ package enum Documents {
 }
 
 extension Inspector {
-    var helpOperations: [Operation] {
+    var helpEndpoints: [Endpoint] {
         [
             page("GET", "help") { helpIndex($0) },
             page("GET", "help/:page") { help($0, $0.parameters["page"] ?? "") },

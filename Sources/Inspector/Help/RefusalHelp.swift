@@ -20,7 +20,7 @@ extension Inspector {
         return RefusalHelp(title: document.title, path: "help/errors/\(owner.name)" + (row.map { "#row-\($0)" } ?? ""))
     }
 
-    /// Whose operation answered; `nil` for what no provider serves.
+    /// Whose endpoint answered; `nil` for what no provider serves.
     func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 

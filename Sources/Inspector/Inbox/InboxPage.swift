@@ -5,7 +5,7 @@ import HTTPServer
 // /_understudy/inbox: the mails and text messages that were sent in the world, or would have been.
 
 extension Inspector {
-    var inboxOperations: [Operation] {
+    var inboxEndpoints: [Endpoint] {
         [
             page("GET", "inbox") { await inbox($0) },
             page("GET", "inbox/:id") { await message($0) },

@@ -92,7 +92,7 @@ extension Inspector {
     }
 
     /// Method and path, and the host where it isn't plain.
-    private static func shown(_ entry: OperationCatalog.Entry) -> String { "\(entry.method) \(entry.path)" }
+    private static func shown(_ entry: EndpointCatalog.Entry) -> String { "\(entry.method) \(entry.path)" }
 
     // MARK: - What
 

@@ -38,7 +38,7 @@ struct FaultOrder {
             }
         }
 
-        func fits(_ traits: OperationTraits) -> Bool {
+        func fits(_ traits: EndpointTraits) -> Bool {
             switch self {
             case .error: traits.errors != nil
             case .token: traits.mints != nil || traits.answersClaims
@@ -54,7 +54,7 @@ struct FaultOrder {
         }
     }
 
-    let entry: OperationCatalog.Entry
+    let entry: EndpointCatalog.Entry
     let form: Form
 
     var effects: [Effect] { Effect.allCases.filter { $0.fits(entry.traits) } }

@@ -3,7 +3,7 @@ import HTTPServer
 
 extension Inspector {
     /// What is ordered: `/_understudy/orders` and below.
-    var orderOperations: [Operation] {
+    var orderEndpoints: [Endpoint] {
         [
             page("GET", "orders") { try waitingOrders($0) },
             form("orders/withdraw") { try await withdraw($0, $1) },

@@ -4,7 +4,7 @@ import HTTPServer
 // The people of the world, some at a time.
 
 extension Inspector {
-    var peopleOperations: [Operation] {
+    var peopleEndpoints: [Endpoint] {
         [
             page("GET", "people") { try people($0) }, page("GET", "new/person") { newPerson($0) },
             page("GET", "people/:id") { try person($0) }, page("GET", "people/:id/edit") { try editPerson($0) },

@@ -195,7 +195,7 @@ extension Inspector {
 
     private func controlCalls(_ exchange: Exchange) -> HTML {
         let root = "\(exchange.address.ownBase)\(ControlAPI.root)/"
-        let calls = (control.operations + providers.flatMap { $0.operations.filter(\.isControl) }).filter {
+        let calls = (control.endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter {
             $0.path.count > ControlAPI.root.count + 1
         }
         return .group([

@@ -3,7 +3,7 @@ import HTTPServer
 
 extension Inspector {
     /// The clock, the worlds with their seeds, and how clients are led here.
-    var settingsOperations: [Operation] {
+    var settingsEndpoints: [Endpoint] {
         [
             page("GET", "clock") { try clockPage($0) },
             form("clock") { try await setClock($0, $1) },

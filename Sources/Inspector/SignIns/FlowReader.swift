@@ -5,7 +5,7 @@ import HTTPServer
 /// Reads flows out of a world's recording. Works on the store's queue: the first look at an exchange takes a while.
 struct FlowReader: Sendable {
     let control: ControlAPI
-    let finder: OperationFinder
+    let finder: EndpointFinder
     let providers: [any Provider]
     let world: World
     /// What no single refusal says of a flow.
@@ -29,19 +29,19 @@ struct FlowReader: Sendable {
     func flow(_ exchanges: [KnownExchange]) -> Flow {
         var receivers: [String: Party] = [:]
         let found = exchanges.map { known in
-            let (provider, operation) = finder.find(known.exchange)
+            let (provider, endpoint) = finder.find(known.exchange)
             receivers[known.exchange.id] = provider.map { Party($0) }
-            return (known: known, provider: provider, operation: operation)
+            return (known: known, provider: provider, endpoint: endpoint)
         }
-        let steps = found.map { known, provider, operation in
+        let steps = found.map { known, provider, endpoint in
             let parent = known.exchange.parent.map { receivers[$0] ?? .nobody }
             let isScenario = known.exchange.parent.map { RecordedExchange.number(of: $0) == nil } ?? false
-            let sender = Party.sender(of: known.exchange, at: operation, parent: isScenario ? .scenario : parent)
+            let sender = Party.sender(of: known.exchange, at: endpoint, parent: isScenario ? .scenario : parent)
             let isMessage = provider == nil && known.exchange.parent != nil && !isScenario
             let step =
                 isMessage
                 ? Step(.message, "tell the client")
-                : Step(known.exchange, at: operation)
+                : Step(known.exchange, at: endpoint)
             return FlowStep(
                 known: known, step: step, sender: sender,
                 receiver: provider.map { Party($0) } ?? (isMessage ? .backend : .nobody),

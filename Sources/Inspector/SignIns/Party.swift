@@ -65,20 +65,20 @@ extension Party {
     /// 5. A client's secret or its assertion is known to its server only.
     /// 6. The systems' own HTTP clients on phones name themselves: `CFNetwork`, `Dalvik`, `okhttp`.
     /// 7. Everything else is a server's, such as one that asks for key sets.
-    static func sender(of exchange: RecordedExchange, at operation: Operation?, parent: Party?) -> Party {
+    static func sender(of exchange: RecordedExchange, at endpoint: Endpoint?, parent: Party?) -> Party {
         if exchange.parent != nil { return parent ?? .scenario }
-        if operation?.isControl ?? false { return .app }
+        if endpoint?.isControl ?? false { return .app }
         let request = exchange.request
         if request.header("X-Ios-Bundle-Identifier") != nil || request.header("X-Android-Package") != nil {
             return .app
         }
-        if isBrowser(request, at: operation?.traits) { return .browser }
+        if isBrowser(request, at: endpoint?.traits) { return .browser }
         if exchange.notes.hasClientSecret || hasBasicCredentials(request) { return .backend }
         let agent = request.header("User-Agent") ?? ""
         return ["CFNetwork/", "Dalvik/", "okhttp/"].contains { agent.contains($0) } ? .app : .backend
     }
 
-    private static func isBrowser(_ request: Request, at traits: OperationTraits?) -> Bool {
+    private static func isBrowser(_ request: Request, at traits: EndpointTraits?) -> Bool {
         request.header("Sec-Fetch-Mode") != nil || request.header("Origin") != nil
             || request.header("Accept")?.contains("text/html") ?? false
             || traits?.authorizes ?? false || !(traits?.answersJSON ?? true)

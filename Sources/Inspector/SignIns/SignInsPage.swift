@@ -8,7 +8,7 @@ import JOSE
 // Query: provider, client, refused, q and all filter; before is the place of a flow: a page of older ones begins after it.
 
 extension Inspector {
-    var signInsOperations: [Operation] {
+    var signInsEndpoints: [Endpoint] {
         [
             page("GET", "") { try await signIns($0) }, page("GET", "flows/events") { try await flowEvents($0) },
             page("GET", "flows/har") { try await archive($0) },

@@ -21,11 +21,11 @@ extension Inspector {
     private static let postMark = "understudy_method"
     private static let postLimit = 6 << 10
 
-    var callbackOperations: [Operation] {
+    var callbackEndpoints: [Endpoint] {
         [
             page("GET", Inspector.callbackPath) { try await callback($0) },
             // Without the checks of a page: it only leads to one.
-            Operation("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
+            Endpoint("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
             form("\(Inspector.callbackPath)/redeem") { try await redeem($0, $1) },
         ]
     }

@@ -39,8 +39,8 @@ struct TrialState {
 extension Inspector {
     static let callbackPath = "callback"
 
-    var tryOutOperations: [Operation] {
-        [page("GET", "try") { begin($0) }] + callbackOperations
+    var tryOutEndpoints: [Endpoint] {
+        [page("GET", "try") { begin($0) }] + callbackEndpoints
     }
 
     /// The redirect URI of sign-ins that are tried: the daemon's own, in no world, as a seed can register it.

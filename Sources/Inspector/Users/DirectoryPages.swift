@@ -4,7 +4,7 @@ import HTTPServer
 // The users of apps: directories, and the users of each.
 
 extension Inspector {
-    var userOperations: [Operation] {
+    var userEndpoints: [Endpoint] {
         [
             page("GET", "users") { try directories($0) }, page("GET", "users/:directory") { try directory($0) },
             page("GET", "users/:directory/:id") { try user($0) },

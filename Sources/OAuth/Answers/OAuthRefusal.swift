@@ -120,8 +120,8 @@ package struct OAuthRefusal: AnswerableError {
     /// bearers of tokens. `nonce` is sent with `use_dpop_nonce`.
     package static func ordered(
         _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
-    ) -> OperationTraits.Errors {
-        OperationTraits.Errors(names) { order, exchange in
+    ) -> EndpointTraits.Errors {
+        EndpointTraits.Errors(names) { order, exchange in
             var refusal = OAuthRefusal(order.name, description: order.description, order.diagnosis)
             if order.name == "use_dpop_nonce" { refusal.nonce = try nonce?(exchange) }
             return isForBearers ? refusal.bearerResponse : refusal.response

@@ -22,12 +22,12 @@ package struct RevocationOrder: SchemaObject {
     }
 }
 
-extension Operation {
+extension Endpoint {
     /// Makes the call `POST /_understudy/v1/PROVIDER/revocations`. `told` has further members of its answer.
     package static func revocations(
         of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
         _ respond: @escaping @Sendable (Exchange, RevocationOrder) async throws -> Response
-    ) -> Operation {
+    ) -> Endpoint {
         .control(
             "POST", "\(provider)/revocations", about, reads: .body(RevocationOrder.self),
             answers: [

@@ -6,7 +6,7 @@ import OAuth
 // GET and DELETE /_understudy/v1/openid/clients; DELETE openid/clients/ID: the clients that have registered themselves.
 
 extension OpenIDProvider {
-    var listClientsCall: Operation {
+    var listClientsCall: Endpoint {
         .control(
             "GET", "openid/clients", "Lists the clients that have registered themselves at issuers, oldest first.",
             reads: .query(ClientPage.self),
@@ -21,7 +21,7 @@ extension OpenIDProvider {
         ) { listClients($0, $1) }
     }
 
-    var removeClientsCall: Operation {
+    var removeClientsCall: Endpoint {
         .control(
             "DELETE", "openid/clients",
             "Removes all clients that have registered themselves, whose codes and tokens work no more, and forgets fetched documents.",
@@ -39,7 +39,7 @@ extension OpenIDProvider {
         }
     }
 
-    var removeClientCall: Operation {
+    var removeClientCall: Endpoint {
         .control(
             "DELETE", "openid/clients/:client", "Removes a client that has registered itself.",
             path: ["The client's ID."],

@@ -40,8 +40,8 @@ struct ProtectedResource: Sendable {
         server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
     }
 
-    var operations: [Operation] {
-        let bearers = OperationTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
+    var endpoints: [Endpoint] {
+        let bearers = EndpointTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
             let scopes = order.name == "insufficient_scope" ? policy.allScopes : policy.scopes
             return refusal(
                 OAuthRefusal(order.name, description: order.description, order.diagnosis), scopes, in: exchange)
@@ -51,18 +51,18 @@ struct ProtectedResource: Sendable {
             [ProtectedResource.metadataPath + path, path + ProtectedResource.metadataPath]
             + (isFirst ? [ProtectedResource.metadataPath] : [])
         let metadata = places.map { place in
-            Operation(
+            Endpoint(
                 "GET", [], place, title: place == places[0] ? "the metadata of the protected resource" : nil,
                 cors: .any,
                 .api, document)
         }
-        let exposing = Operation.CORS.exposing(OAuthRefusal.exposedHeaders)
-        let post = Operation(
+        let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
+        let post = Endpoint(
             "POST", [], path, title: "a message to the protected resource", cors: exposing, keys: keys, .api(bearers),
             answer)
         // There are no messages to receive and no sessions to end.
         let others = ["GET", "DELETE"].map { method in
-            Operation(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
+            Endpoint(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
                 do { _ = try access(exchange) } catch let error as Refusal { return error.response }
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]

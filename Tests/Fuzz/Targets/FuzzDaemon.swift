@@ -20,7 +20,7 @@ final class FuzzDaemon: Sendable {
     /// Makes the keys of all daemons that are fuzzed.
     static let keyGenerator = KeyGenerator()
 
-    let catalog: OperationCatalog
+    let catalog: EndpointCatalog
     /// The key that the seed's Apple clients sign with.
     let clientKey: Key
     private let dispatcher: Dispatcher

@@ -64,7 +64,7 @@ struct TokenBoundaryTests {
                     + Self.encode(
                         #"{"aud":"https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit","uid":"u",\#(times)}"#
                     ) + "."
-                let operations = [
+                let endpoints = [
                     ("lookup", #"{"idToken":"\#(idToken)"}"#),
                     ("update", #"{"idToken":"\#(idToken)","password":"correct horse"}"#),
                     ("signInWithCustomToken", #"{"token":"\#(custom)","returnSecureToken":true}"#),
@@ -74,11 +74,11 @@ struct TokenBoundaryTests {
                     ),
                     ("createSessionCookie", #"{"idToken":"\#(idToken)","validDuration":\#(second)}"#),
                 ]
-                let (operation, body) = operations[count % operations.count]
+                let (endpoint, body) = endpoints[count % endpoints.count]
                 let target =
-                    operation == "createSessionCookie"
+                    endpoint == "createSessionCookie"
                     ? "/identitytoolkit.googleapis.com/v1/projects/demo-app:createSessionCookie"
-                    : "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=demo-api-key"
+                    : "/identitytoolkit.googleapis.com/v1/accounts:\(endpoint)?key=demo-api-key"
                 let answer = connection.ask(
                     "POST", target,
                     headers: [("Content-Type", "application/json"), ("Authorization", "Bearer owner")], body: body)

@@ -2,7 +2,7 @@ import HTTPServer
 
 // The control API's calls, each with what it takes and answers.
 
-extension Operation {
+extension Endpoint {
     /// The beginning of the paths of all control calls.
     package static let controlRoot = "/_understudy/v1"
 
@@ -11,10 +11,10 @@ extension Operation {
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil,
+        _ traits: EndpointTraits? = nil,
         _ respond: @escaping @Sendable (Exchange, Input) throws -> Response
-    ) -> Operation {
-        Operation(
+    ) -> Endpoint {
+        Endpoint(
             method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
             .direct { exchange in try respond(exchange, try input.read(exchange)) })
     }
@@ -23,10 +23,10 @@ extension Operation {
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil,
+        _ traits: EndpointTraits? = nil,
         _ respond: @escaping @Sendable (Exchange, Input) async throws -> Response
-    ) -> Operation {
-        Operation(
+    ) -> Endpoint {
+        Endpoint(
             method, path, ControlCall(path, about, names: names, reads: input, answers: answers), keys, traits,
             .task { exchange in try await respond(exchange, try input.read(exchange)) })
     }
@@ -36,8 +36,8 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
         keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) throws -> Response
-    ) -> Operation {
+        _ traits: EndpointTraits? = nil, _ respond: @escaping @Sendable (Exchange) throws -> Response
+    ) -> Endpoint {
         control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
             try respond(exchange)
         }
@@ -48,27 +48,27 @@ extension Operation {
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
         keys: [KeyOwner] = [],
-        _ traits: OperationTraits? = nil, _ respond: @escaping @Sendable (Exchange) async throws -> Response
-    ) -> Operation {
+        _ traits: EndpointTraits? = nil, _ respond: @escaping @Sendable (Exchange) async throws -> Response
+    ) -> Endpoint {
         control(method, path, about, path: names, reads: input, answers: answers(), keys: keys, traits) { exchange, _ in
             try await respond(exchange)
         }
     }
 
     private init(
-        _ method: String, _ path: String, _ call: ControlCall, _ keys: [KeyOwner], _ traits: OperationTraits?,
+        _ method: String, _ path: String, _ call: ControlCall, _ keys: [KeyOwner], _ traits: EndpointTraits?,
         _ handler: Handler
     ) {
-        self.init(method, [], "\(Operation.controlRoot)/\(path)", .none, keys, traits, handler, call)
+        self.init(method, [], "\(Endpoint.controlRoot)/\(path)", .none, keys, traits, handler, call)
     }
 
     /// Whether it is a call of the control API.
     package var isControl: Bool {
-        hosts.isEmpty && (path == Operation.controlRoot || path.hasPrefix("\(Operation.controlRoot)/"))
+        hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// The same operation, for those only who control the daemon: what a test asks beside the app that is tested.
-    package var managing: Operation {
+    /// The same endpoint, for those only who control the daemon: what a test asks beside the app that is tested.
+    package var managing: Endpoint {
         var managing = self
         managing.isManagement = true
         return managing
@@ -77,8 +77,8 @@ extension Operation {
     /// Whether somebody has to be allowed to control the daemon for it.
     var isGuarded: Bool { isControl || isManagement }
 
-    /// The same operation, whose handler runs only if `refusal` returns `nil`.
-    func guarded(by refusal: @escaping ControlRefusal.Check) -> Operation {
+    /// The same endpoint, whose handler runs only if `refusal` returns `nil`.
+    func guarded(by refusal: @escaping ControlRefusal.Check) -> Endpoint {
         var guarded = self
         let isControl = isControl
         switch handler {

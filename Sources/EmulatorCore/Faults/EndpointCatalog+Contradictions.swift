@@ -1,6 +1,6 @@
 import JSON
 
-extension OperationCatalog {
+extension EndpointCatalog {
     /// Headers that the server writes itself. Ordered ones would be dropped.
     private static let serverHeaders: [String: String] = {
         let length =
@@ -27,7 +27,7 @@ extension OperationCatalog {
         return nil
     }
 
-    /// Why an effect can't be carried out by any operation.
+    /// Why an effect can't be carried out by any endpoint.
     static func contradictions(in effect: LocatedJSON) -> [Issue] {
         let value = FaultEffect(reading: effect.value)
         func has(_ name: String) -> Bool { effect[name] != nil }

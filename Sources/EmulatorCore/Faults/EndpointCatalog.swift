@@ -2,15 +2,15 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Every operation at which something can be ordered to go wrong. It says whether an order can be carried out.
-package struct OperationCatalog: Sendable {
+/// Every endpoint at which something can be ordered to go wrong. It says whether an order can be carried out.
+package struct EndpointCatalog: Sendable {
     package struct Entry: Sendable {
         /// A host or a pattern of hosts; `nil` is the daemon's own address.
         package let host: String?
         package let method: String
         /// With `*` where a parameter stands.
         package let path: String
-        package let traits: OperationTraits
+        package let traits: EndpointTraits
         /// The name of the provider that serves it.
         package let provider: String
         /// What a request to it does, in a few words: "redeem a code". `nil` for what isn't part of a sign-in.
@@ -18,18 +18,18 @@ package struct OperationCatalog: Sendable {
         /// Its paths at the daemon's own name.
         fileprivate let shortPaths: [String]
 
-        /// `nil` for an operation where nothing can be ordered.
-        fileprivate init?(_ operation: Operation, at host: String?, of provider: String, _ aliases: [HostAlias]) {
-            guard let traits = operation.traits else { return nil }
-            // The same operation, spelled with a slash at its end, isn't listed again.
-            if let whole = traits.partOf, operation.path.hasSuffix("\(whole)/") { return nil }
+        /// `nil` for an endpoint where nothing can be ordered.
+        fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
+            guard let traits = endpoint.traits else { return nil }
+            // The same endpoint, spelled with a slash at its end, isn't listed again.
+            if let whole = traits.partOf, endpoint.path.hasSuffix("\(whole)/") { return nil }
             self.host = host
             self.provider = provider
             self.traits = traits
-            method = operation.method
-            let segments = operation.path.split(separator: "/", omittingEmptySubsequences: false)
+            method = endpoint.method
+            let segments = endpoint.path.split(separator: "/", omittingEmptySubsequences: false)
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
-            title = operation.title
+            title = endpoint.title
             let place = path
             shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } } ?? []
         }
@@ -46,32 +46,32 @@ package struct OperationCatalog: Sendable {
 
     package let entries: [Entry]
 
-    package init(providers: [any Provider]) { entries = providers.flatMap { OperationCatalog.entries(of: $0) } }
+    package init(providers: [any Provider]) { entries = providers.flatMap { EndpointCatalog.entries(of: $0) } }
 
     /// By host, and then by path. The daemon's own address comes first, the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
-        let operations = provider.operations
+        let endpoints = provider.endpoints
         let aliases = (provider as? any HasAliases)?.aliases ?? []
-        func entries(_ operations: [Operation], at host: String?) -> [Entry] {
-            operations.compactMap { Entry($0, at: host, of: provider.name, aliases) }
+        func entries(_ endpoints: [Endpoint], at host: String?) -> [Entry] {
+            endpoints.compactMap { Entry($0, at: host, of: provider.name, aliases) }
         }
-        var all = entries(byPath(operations.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
-        for host in Set(operations.flatMap(\.hosts)).sorted() {
-            all += entries(byPath(operations.filter { $0.hosts.contains(host) }), at: host)
+        var all = entries(byPath(endpoints.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
+        for host in Set(endpoints.flatMap(\.hosts)).sorted() {
+            all += entries(byPath(endpoints.filter { $0.hosts.contains(host) }), at: host)
         }
-        return all + entries(operations.filter(\.isControl), at: nil)
+        return all + entries(endpoints.filter(\.isControl), at: nil)
     }
 
-    /// Operations of the same path stand together, where the first of them stood.
-    private static func byPath(_ operations: [Operation]) -> [Operation] {
+    /// Endpoints of the same path stand together, where the first of them stood.
+    private static func byPath(_ endpoints: [Endpoint]) -> [Endpoint] {
         var places: [String: Int] = [:]
-        var groups: [[Operation]] = []
-        for operation in operations {
-            if let place = places[operation.path] {
-                groups[place].append(operation)
+        var groups: [[Endpoint]] = []
+        for endpoint in endpoints {
+            if let place = places[endpoint.path] {
+                groups[place].append(endpoint)
             } else {
-                places[operation.path] = groups.count
-                groups.append([operation])
+                places[endpoint.path] = groups.count
+                groups.append([endpoint])
             }
         }
         return groups.flatMap { $0 }
@@ -106,11 +106,11 @@ package struct OperationCatalog: Sendable {
     /// Why the order in `node`, which has the shape of a fault, can't be carried out in a world with this seed. Empty when it can.
     package func issues(in node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
-        let contradictions = OperationCatalog.contradictions(in: effect)
+        let contradictions = EndpointCatalog.contradictions(in: effect)
         guard contradictions.isEmpty else { return contradictions }
         let match = FaultMatch(reading: node["match"]?.value ?? [:])
         let place = node["match"] ?? node
-        if let step = match.smtp { return OperationCatalog.issues(at: step, match, place, effect) }
+        if let step = match.smtp { return EndpointCatalog.issues(at: step, match, place, effect) }
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
             return [Issue(place[name] ?? place, "\(name) is a mail's: it goes with smtp, which is missing")]
         }
@@ -162,7 +162,7 @@ package struct OperationCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// The operations at the path of an order. A short address that is written out means what is there, though a path of some host
+    /// The endpoints at the path of an order. A short address that is written out means what is there, though a path of some host
     /// looks alike.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }

@@ -5,7 +5,7 @@ import HTTPServer
 /// Its handler is a closure that returns the response, or throws what the dispatcher answers for. It may be `async`: then it runs on the connection's thread until it
 /// has to wait, and holds no thread while it waits. A closure that isn't `async` is called directly, because even a task that
 /// never waits costs a microsecond.
-package struct Operation: Sendable {
+package struct Endpoint: Sendable {
     /// What a browser's script on another origin may do.
     package enum CORS: Sendable, Equatable {
         /// No header: browsers refuse, as they do at the provider.
@@ -22,7 +22,7 @@ package struct Operation: Sendable {
     }
 
     package let method: String
-    /// Host names; `*.example.com` is every host below `example.com`. Without any, the operation is at the daemon's own
+    /// Host names; `*.example.com` is every host below `example.com`. Without any, the endpoint is at the daemon's own
     /// address.
     package let hosts: [String]
     /// A segment `:name` is a parameter.
@@ -31,7 +31,7 @@ package struct Operation: Sendable {
     /// Whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
     package let keys: [KeyOwner]
     /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
-    package let traits: OperationTraits?
+    package let traits: EndpointTraits?
     /// Whether it is for those who control the daemon, though it isn't part of the control API.
     var isManagement = false
     /// What it takes and answers, for a call of the control API.
@@ -48,7 +48,7 @@ package struct Operation: Sendable {
     package init(
         _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
         cors: CORS = .none,
-        keys: [KeyOwner] = [], _ traits: OperationTraits? = .api,
+        keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api,
         _ respond: @escaping @Sendable (Exchange) throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .direct(respond))
@@ -59,7 +59,7 @@ package struct Operation: Sendable {
     package init(
         _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
         cors: CORS = .none,
-        keys: [KeyOwner] = [], _ traits: OperationTraits? = .api,
+        keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api,
         _ respond: @escaping @Sendable (Exchange) async throws -> Response
     ) {
         self.init(method, hosts, path, cors, keys, traits, .task(respond))
@@ -69,7 +69,7 @@ package struct Operation: Sendable {
 
     init(
         _ method: String, _ hosts: [String], _ path: String, _ cors: CORS, _ keys: [KeyOwner],
-        _ traits: OperationTraits?, _ handler: Handler, _ call: ControlCall? = nil
+        _ traits: EndpointTraits?, _ handler: Handler, _ call: ControlCall? = nil
     ) {
         self.method = method
         self.hosts = hosts
@@ -82,16 +82,16 @@ package struct Operation: Sendable {
     }
 }
 
-extension Operation {
+extension Endpoint {
     /// The same endpoint, with this title.
-    package func titled(_ title: String?) -> Operation {
+    package func titled(_ title: String?) -> Endpoint {
         var titled = self
         titled.title = title
         return titled
     }
 
     /// The same endpoint, where the request decides which step of a sign-in it is.
-    package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Operation {
+    package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Endpoint {
         var other = self
         other.step = step
         return other
@@ -100,7 +100,7 @@ extension Operation {
     /// The same endpoint, with remarks on its answers for the inspector.
     package func remarks(
         _ remarks: @escaping @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
-    ) -> Operation {
+    ) -> Endpoint {
         var other = self
         other.remarks = remarks
         return other
@@ -109,7 +109,7 @@ extension Operation {
 
 // MARK: - One request
 
-extension Operation {
+extension Endpoint {
     /// Runs the handler, on this thread for as long as it doesn't have to wait. `refusal` answers for what it throws.
     func run(_ exchange: Exchange, or refusal: @escaping @Sendable (any Error) -> Response) -> Reply {
         let reply: Reply
@@ -128,7 +128,7 @@ extension Operation {
         return reply.map { response in
             guard response.header("Access-Control-Allow-Origin") == nil else { return response }
             var response = response
-            response.headers += Operation.corsHeaders(origin)
+            response.headers += Endpoint.corsHeaders(origin)
             if case .exposing(let names) = cors {
                 response.headers.append((name: "Access-Control-Expose-Headers", value: names))
             }
@@ -143,7 +143,7 @@ extension Operation {
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// The paths by which an order may name the operation of this request: its own, that of the operation of which it is a
+    /// The paths by which an order may name the endpoint of this request: its own, that of the endpoint of which it is a
     /// part, and each of them without the version before it.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]

@@ -1,6 +1,6 @@
 import JSON
 
-extension OperationCatalog {
+extension EndpointCatalog {
     /// Why an order for mail can't be carried out.
     static func issues(
         at step: SMTPStep, _ match: FaultMatch, _ place: LocatedJSON, _ effect: LocatedJSON

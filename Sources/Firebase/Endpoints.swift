@@ -7,11 +7,11 @@ extension FirebaseProvider {
     /// A method of the service: what it does for a call that may be made.
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
-    package var operations: [Operation] {
-        methods + publicDocuments + tokenOperations + keySets + pages + scripts + emulatorOperations + exportCalls
+    package var endpoints: [Endpoint] {
+        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + emulatorEndpoints + exportCalls
     }
 
-    private var methods: [Operation] {
+    private var methods: [Endpoint] {
         legacyAdminMethods.map { served in
             method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") { call in
                 // Only the body names the project. Without it, production refuses as well.
@@ -73,7 +73,7 @@ extension FirebaseProvider {
 
     private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
 
-    private var publicDocuments: [Operation] {
+    private var publicDocuments: [Endpoint] {
         let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
         let configuration: Method = FirebaseProvider.configuration
         let recaptcha: Method = FirebaseProvider.recaptchaParameters
@@ -86,46 +86,46 @@ extension FirebaseProvider {
             method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha),
             method("GET", host, "/v1/recaptchaParams", run: recaptcha),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
-            Operation(
+            Endpoint(
                 "GET", [host], "/v1/sessionCookiePublicKeys", cors: .any, keys: [.firebase], .keySet(.firebase)
             ) { keySet($0) },
         ]
             + FirebaseProvider.unplayed.flatMap { path in
                 ["GET", "POST", "PATCH", "DELETE"].map { method in
-                    Operation(method, [host], path, cors: .any) { FirebaseProvider.notPlayed($0) }
+                    Endpoint(method, [host], path, cors: .any) { FirebaseProvider.notPlayed($0) }
                 }
             }
     }
 
-    private var tokenOperations: [Operation] {
+    private var tokenEndpoints: [Endpoint] {
         [
-            Operation(
+            Endpoint(
                 "POST", [FirebaseProvider.tokenHost, FirebaseProvider.legacyHost], "/v1/token",
                 title: "refresh a session", cors: .any, keys: [.firebase],
                 .api(FirebaseError.ordered(.status), mints: .firebase), token)
         ]
     }
 
-    private var keySets: [Operation] {
+    private var keySets: [Endpoint] {
         let account = "securetoken@system.gserviceaccount.com"
         let sets = ["/service_accounts/v1/jwk/\(account)", "/robot/v1/metadata/jwk/\(account)"]
         let certificates = [
             "/robot/v1/metadata/x509/\(account)", "/service_accounts/v1/metadata/x509/\(account)",
             "\(FirebaseProvider.legacyPrefix)/publicKeys",
         ]
-        func operation(_ path: String, _ respond: @escaping @Sendable (Exchange) -> Response) -> Operation {
-            Operation(
+        func endpoint(_ path: String, _ respond: @escaping @Sendable (Exchange) -> Response) -> Endpoint {
+            Endpoint(
                 "GET", [FirebaseProvider.legacyHost], path, cors: .any, keys: [.firebase], .keySet(.firebase), respond)
         }
-        return sets.map { operation($0) { keySet($0) } } + certificates.map { operation($0) { self.certificates($0) } }
+        return sets.map { endpoint($0) { keySet($0) } } + certificates.map { endpoint($0) { self.certificates($0) } }
     }
 
     /// The web handler and the page to which links in e-mails lead: at a project's own domain, and at the daemon's address
     /// as in the Emulator Suite.
-    private var pages: [Operation] {
+    private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
-        return handlerOperations(at: domains, below: "/__/auth") + actionOperations(at: domains, "/__/auth/action")
-            + handlerOperations(at: [], below: "/emulator/auth") + actionOperations(at: [], "/emulator/action")
+        return handlerEndpoints(at: domains, below: "/__/auth") + actionEndpoints(at: domains, "/__/auth/action")
+            + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
     }
 
     /// A method of the service as it is served.

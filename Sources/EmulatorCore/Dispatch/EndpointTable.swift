@@ -10,15 +10,15 @@ package enum PageRefusal: Sendable {
     case tooMuch(Diagnosis)
 }
 
-/// Finds the operation that a request is for, by host, method and path, and the provider that it belongs to.
-struct OperationTable: Sendable {
-    /// An operation with its provider; `nil` for the daemon's own. A class, so that finding one copies one reference.
+/// Finds the endpoint that a request is for, by host, method and path, and the provider that it belongs to.
+struct EndpointTable: Sendable {
+    /// An endpoint with its provider; `nil` for the daemon's own. A class, so that finding one copies one reference.
     final class Entry: Sendable {
-        let operation: Operation
+        let endpoint: Endpoint
         let provider: (any Provider)?
 
-        init(_ operation: Operation, of provider: (any Provider)?) {
-            self.operation = operation
+        init(_ endpoint: Endpoint, of provider: (any Provider)?) {
+            self.endpoint = endpoint
             self.provider = provider
         }
     }
@@ -30,7 +30,7 @@ struct OperationTable: Sendable {
         var providers: [any Provider] = []
     }
 
-    /// How many operations there are; one that several hosts serve counts for each.
+    /// How many endpoints there are; one that several hosts serve counts for each.
     private(set) var count = 0
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
@@ -45,30 +45,30 @@ struct OperationTable: Sendable {
     /// `own` belongs to no provider. A call of the control API, and what else controls the daemon, runs only if
     /// `refusal` returns `nil`.
     init(
-        providers: [any Provider], own operations: [Operation],
+        providers: [any Provider], own endpoints: [Endpoint],
         control refusal: @escaping ControlRefusal.Check,
         refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)? = nil
     ) {
         self.refusePage = refusePage
-        func add(_ operation: Operation, of provider: (any Provider)?) {
-            count += max(1, operation.hosts.count)
-            let entry = Entry(operation.isGuarded ? operation.guarded(by: refusal) : operation, of: provider)
-            if operation.hosts.isEmpty { own.add(operation.method, operation.path, entry) }
-            for host in operation.hosts {
+        func add(_ endpoint: Endpoint, of provider: (any Provider)?) {
+            count += max(1, endpoint.hosts.count)
+            let entry = Entry(endpoint.isGuarded ? endpoint.guarded(by: refusal) : endpoint, of: provider)
+            if endpoint.hosts.isEmpty { own.add(endpoint.method, endpoint.path, entry) }
+            for host in endpoint.hosts {
                 let served = hosts[host] ?? Host()
-                served.router.add(operation.method, operation.path, entry)
+                served.router.add(endpoint.method, endpoint.path, entry)
                 hosts[host] = served
             }
         }
-        for operation in operations { add(operation, of: nil) }
+        for endpoint in endpoints { add(endpoint, of: nil) }
         for provider in providers {
-            let operations = provider.operations
-            for operation in operations { add(operation, of: provider) }
+            let endpoints = provider.endpoints
+            for endpoint in endpoints { add(endpoint, of: provider) }
             for alias in (provider as? any HasAliases)?.aliases ?? [] {
                 aliases[alias.prefix] = alias
                 aliasDepth = max(aliasDepth, alias.prefix.utf8.count { $0 == UInt8(ascii: "/") })
             }
-            for host in Set(operations.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
+            for host in Set(endpoints.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
         }
     }
 
@@ -129,7 +129,7 @@ struct OperationTable: Sendable {
     /// The address that was meant by one at which nothing is served; `nil` when none is near. A path at a host that is played differs
     /// in one segment or by slashes; at the daemon's own name, the host may be misspelt, too.
     func nearest(to path: String, at host: String?) -> String? {
-        guard path.utf8.count <= OperationTable.longestMisspelling else { return nil }
+        guard path.utf8.count <= EndpointTable.longestMisspelling else { return nil }
         if let near = nearest(to: path, in: router(of: host)) { return near }
         guard host == nil, let first = path.split(separator: "/").first.map(String.init), first.contains("."),
             let near = Spelling.nearest(to: first, among: hostNames.filter { !$0.hasPrefix("*") })

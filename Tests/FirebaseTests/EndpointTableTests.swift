@@ -7,7 +7,7 @@ import Testing
 struct OperationTableTests {
     /// Every operation of identitytoolkit v1 and v2 and securetoken v1, with a request for it. Operations below tenants
     /// repeat the projects'; IAM's policies aren't authentication.
-    static let operations: [String: (method: String, path: String)] = {
+    static let endpoints: [String: (method: String, path: String)] = {
         var all: [String: (method: String, path: String)] = [
             "securetoken.token": ("POST", "/securetoken.googleapis.com/v1/token"),
             "accounts.revokeToken": ("POST", "/v2/accounts:revokeToken"), "v1.getProjects": ("GET", "/v1/projects"),
@@ -58,17 +58,17 @@ struct OperationTableTests {
         for row in try Repository.read("docs/firebase.md").matches(of: /\n\| ((?:`[\w.]+` ?)+) \| (yes|differs|no) \|/)
         {
             for name in row.1.matches(of: /`([\w.]+)`/).map({ String($0.1) }) {
-                let operation = try #require(OperationTableTests.operations[name], "\(name) isn't an operation")
+                let endpoint = try #require(OperationTableTests.endpoints[name], "\(name) isn't an operation")
                 #expect(seen.insert(name).inserted, "\(name) is there twice")
-                let path = operation.path.hasPrefix("/v") ? FirebaseFixture.toolkit + operation.path : operation.path
+                let path = endpoint.path.hasPrefix("/v") ? FirebaseFixture.toolkit + endpoint.path : endpoint.path
                 let answer = try fixture.client.request(
-                    operation.method, "\(path)?key=\(FirebaseFixture.key)",
+                    endpoint.method, "\(path)?key=\(FirebaseFixture.key)",
                     headers: ["Authorization": "Bearer owner", "Content-Type": "application/json"],
                     body: Array("{}".utf8))
                 #expect((answer.status == 501) == (row.2 == "no"), "\(name): \(answer)")
                 #expect(![404, 405].contains(answer.status), "\(name): \(answer)")
             }
         }
-        #expect(Set(OperationTableTests.operations.keys).subtracting(seen).isEmpty)
+        #expect(Set(OperationTableTests.endpoints.keys).subtracting(seen).isEmpty)
     }
 }

@@ -7,23 +7,23 @@ import HTTPServer
 extension Inspector {
     /// A page at `path` below the inspector's address.
     func page(_ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) throws -> Response)
-        -> Operation
+        -> Endpoint
     {
-        Operation(method, [], "\(Inspector.root)/\(path)", nil) { try refusal(of: $0) ?? answer($0) }
+        Endpoint(method, [], "\(Inspector.root)/\(path)", nil) { try refusal(of: $0) ?? answer($0) }
     }
 
     /// The same, for a page that has to wait.
     func page(
         _ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) async throws -> Response
-    ) -> Operation {
-        Operation(method, [], "\(Inspector.root)/\(path)", nil) { exchange in
+    ) -> Endpoint {
+        Endpoint(method, [], "\(Inspector.root)/\(path)", nil) { exchange in
             if let refusal = refusal(of: exchange) { return refusal }
             return try await answer(exchange)
         }
     }
 
     /// What answers a form that is sent to `path`. `answer` runs only if the form carries the token of this daemon's pages.
-    func form(_ path: String, _ answer: @escaping @Sendable (Exchange, Form) async throws -> Response) -> Operation {
+    func form(_ path: String, _ answer: @escaping @Sendable (Exchange, Form) async throws -> Response) -> Endpoint {
         page("POST", path) { exchange in
             let form = Form(parsing: exchange.request.body)
             guard exchange.request.contentType == "application/x-www-form-urlencoded",

@@ -2,9 +2,9 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The faults that can be ordered at an operation.
-package struct OperationTraits: Sendable {
-    /// The operation's errors, by name, and how it sends them.
+/// The faults that can be ordered at an endpoint.
+package struct EndpointTraits: Sendable {
+    /// The endpoint's errors, by name, and how it sends them.
     package struct Errors: Sendable {
         /// The names of the errors, in the order of the provider's documentation.
         package let names: [String]
@@ -43,45 +43,45 @@ package struct OperationTraits: Sendable {
     }
 
     package var errors: Errors?
-    /// The owner of the keys with which the operation signs tokens; `nil` where it mints none.
+    /// The owner of the keys with which the endpoint signs tokens; `nil` where it mints none.
     package var mints: KeyOwner?
-    /// Whether the operation answers claims as JSON. An order that changes the claims of tokens changes these, too.
+    /// Whether the endpoint answers claims as JSON. An order that changes the claims of tokens changes these, too.
     package var answersClaims = false
-    /// The owner of the keys that the operation publishes; `nil` where it publishes none.
+    /// The owner of the keys that the endpoint publishes; `nil` where it publishes none.
     package var publishes: KeyOwner?
-    /// Whether the operation is an authorization endpoint, which redirects with `state` and a code.
+    /// Whether the endpoint is an authorization endpoint, which redirects with `state` and a code.
     package var authorizes = false
-    /// Whether the operation's redirects name the issuer.
+    /// Whether the endpoint's redirects name the issuer.
     package var namesIssuer = false
-    /// Whether the operation issues codes without a redirect.
+    /// Whether the endpoint issues codes without a redirect.
     package var givesCodes = false
-    /// Whether the operation answers JSON.
+    /// Whether the endpoint answers JSON.
     package var answersJSON = true
-    /// Whether the operation's answer has members, because it isn't empty.
+    /// Whether the endpoint's answer has members, because it isn't empty.
     package var answersMembers = true
-    /// The path of the operation of which this is a part, for a sign-in page's form.
+    /// The path of the endpoint of which this is a part, for a sign-in page's form.
     package var partOf: String?
 
-    package static let api = OperationTraits()
+    package static let api = EndpointTraits()
     /// A page for people.
-    package static let page = OperationTraits(answersJSON: false)
+    package static let page = EndpointTraits(answersJSON: false)
     /// A page for people behind which tokens are minted.
-    package static func page(mints owner: KeyOwner) -> OperationTraits {
-        OperationTraits(mints: owner, answersJSON: false)
+    package static func page(mints owner: KeyOwner) -> EndpointTraits {
+        EndpointTraits(mints: owner, answersJSON: false)
     }
 
-    /// The same operation, whose answer is empty.
-    package var withoutMembers: OperationTraits {
+    /// The same endpoint, whose answer is empty.
+    package var withoutMembers: EndpointTraits {
         var traits = self
         traits.answersMembers = false
         return traits
     }
 
-    package static func keySet(_ owner: KeyOwner) -> OperationTraits { OperationTraits(publishes: owner) }
+    package static func keySet(_ owner: KeyOwner) -> EndpointTraits { EndpointTraits(publishes: owner) }
 
-    /// An operation of an API, with its errors.
-    package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> OperationTraits {
-        OperationTraits(errors: errors, mints: mints)
+    /// An endpoint of an API, with its errors.
+    package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
+        EndpointTraits(errors: errors, mints: mints)
     }
 
     /// The errors of authorization endpoints that are registered:
@@ -98,8 +98,8 @@ package struct OperationTraits: Sendable {
     /// registered can be ordered, too: <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false
-    ) -> OperationTraits {
-        OperationTraits(
+    ) -> EndpointTraits {
+        EndpointTraits(
             errors: Errors(names, others: registeredErrors, isOpen: isOpen, answer: nil), mints: mints,
             authorizes: true, answersJSON: false,
             partOf: partOf)
@@ -108,8 +108,8 @@ package struct OperationTraits: Sendable {
     /// A native sign-in, by the control API.
     package static func native(
         errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
-    ) -> OperationTraits {
-        OperationTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
+    ) -> EndpointTraits {
+        EndpointTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
     /// The member of `effect` that can't be carried out here; `nil` when all can.
