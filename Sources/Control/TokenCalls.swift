@@ -45,19 +45,15 @@ extension ControlAPI {
     }
 
     private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async throws -> Response {
-        do {
-            let provider = providers.first { $0.name == order.provider }
-            guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {
-                return ControlAnswer.error(
-                    400, "noTokens",
-                    "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",
-                    path: "$.provider")
-            }
-            if order.tampering.signature == .unknownKey { await exchange.world.keys[draft.owner].unpublishedIsReady() }
-            return try mint(draft, order.tampering, in: exchange)
-        } catch let error as ControlRefusal {
-            return error.response
+        let provider = providers.first { $0.name == order.provider }
+        guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {
+            return ControlAnswer.error(
+                400, "noTokens",
+                "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",
+                path: "$.provider")
         }
+        if order.tampering.signature == .unknownKey { await exchange.world.keys[draft.owner].unpublishedIsReady() }
+        return try mint(draft, order.tampering, in: exchange)
     }
 
     private func mint(

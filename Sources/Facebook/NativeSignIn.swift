@@ -63,28 +63,24 @@ extension FacebookProvider {
     }
 
     private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) throws -> Response {
-        do {
-            let app = try apps.client(named: body.client)
-            let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
-            // The SDK reports this as a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
-            guard app.admits(account) else {
-                throw ControlRefusal(
-                    ControlAnswer.error(409, "canceled", app.reason(againstAdmitting: account).line))
-            }
-            let permissions = FacebookPermission.asked(body.scopes)
-            let userID = JSONValue.string(account.facebook.id)
-            guard body.tracking == .limited else {
-                guard let token = try makeAccessToken(of: account, app: app.id, permissions, exchange) else {
-                    throw Decision.noSuchAccount
-                }
-                return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
-            }
-            let token = try limitedLogin(
-                account, app: app.id, permissions: permissions, nonce: body.nonce, in: exchange)
-            return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
-        } catch let error as ControlRefusal {
-            return error.response
+        let app = try apps.client(named: body.client)
+        let account = try exchange.nativeAccount(provider: name, client: app, account: body.account)
+        // The SDK reports this as a cancel: https://github.com/facebook/facebook-ios-sdk/issues/2365.
+        guard app.admits(account) else {
+            throw ControlRefusal(
+                ControlAnswer.error(409, "canceled", app.reason(againstAdmitting: account).line))
         }
+        let permissions = FacebookPermission.asked(body.scopes)
+        let userID = JSONValue.string(account.facebook.id)
+        guard body.tracking == .limited else {
+            guard let token = try makeAccessToken(of: account, app: app.id, permissions, exchange) else {
+                throw Decision.noSuchAccount
+            }
+            return ControlAnswer.ok(["userID": userID, "accessToken": .string(token)])
+        }
+        let token = try limitedLogin(
+            account, app: app.id, permissions: permissions, nonce: body.nonce, in: exchange)
+        return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
     }
 
     /// Makes an access token; `nil` if the account doesn't exist any more.

@@ -63,36 +63,32 @@ extension GoogleProvider {
     }
 
     private func authorizeNatively(_ exchange: Exchange, _ body: NativeRequest) throws -> Response {
-        do {
-            let client = try clients.client(named: body.client)
-            let server = try body.serverClient.map { id throws(ControlRefusal) in
-                try clients.client(named: id, at: "$.serverClient")
-            }
-            let account = try exchange.nativeAccount(provider: name, client: client, account: body.account)
-            let scopes = GoogleScopes(body.scopes).withSignIn
-            let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce, isOffline: false)
-            let codeLifetime = settings.codeLifetime
-            let made = try exchange.world.update(for: account.id) { tables in
-                let code = server.map { server in
-                    tables.makeServerCode(
-                        account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
-                }
-                let grant = tables.consent(account.id, to: client, scopes: scopes)
-                return (tables.makeAccessToken(grant, details), code, tables.now)
-            }
-            guard let (accessToken, code, now) = made else { throw Decision.noSuchAccount }
-            let token = IDToken(
-                issuer: issuer(exchange), client: server?.id ?? client.id, app: client.id, account: account,
-                details: details, issuedAt: now, accessToken: accessToken)
-            var answer = JSONObject([
-                ("userID", .string(account.google.sub)), ("idToken", .string(try mintNatively(token, exchange))),
-                ("accessToken", .string(accessToken)),
-            ])
-            answer["serverAuthCode"] = code.map { .string($0) }
-            return ControlAnswer.ok(.object(answer))
-        } catch let error as ControlRefusal {
-            return error.response
+        let client = try clients.client(named: body.client)
+        let server = try body.serverClient.map { id throws(ControlRefusal) in
+            try clients.client(named: id, at: "$.serverClient")
         }
+        let account = try exchange.nativeAccount(provider: name, client: client, account: body.account)
+        let scopes = GoogleScopes(body.scopes).withSignIn
+        let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: body.nonce, isOffline: false)
+        let codeLifetime = settings.codeLifetime
+        let made = try exchange.world.update(for: account.id) { tables in
+            let code = server.map { server in
+                tables.makeServerCode(
+                    account, for: server, by: client, scopes, lifetime: codeLifetime, usedBy: exchange.spentBy)
+            }
+            let grant = tables.consent(account.id, to: client, scopes: scopes)
+            return (tables.makeAccessToken(grant, details), code, tables.now)
+        }
+        guard let (accessToken, code, now) = made else { throw Decision.noSuchAccount }
+        let token = IDToken(
+            issuer: issuer(exchange), client: server?.id ?? client.id, app: client.id, account: account,
+            details: details, issuedAt: now, accessToken: accessToken)
+        var answer = JSONObject([
+            ("userID", .string(account.google.sub)), ("idToken", .string(try mintNatively(token, exchange))),
+            ("accessToken", .string(accessToken)),
+        ])
+        answer["serverAuthCode"] = code.map { .string($0) }
+        return ControlAnswer.ok(.object(answer))
     }
 
     private func mintNatively(_ token: IDToken, _ exchange: Exchange) throws(ControlRefusal) -> String {

@@ -36,26 +36,24 @@ extension Issuer {
     /// 204. A token for offline access belongs to no browser's session there, and ends alone.
     /// <https://github.com/keycloak/keycloak/blob/main/services/src/main/java/org/keycloak/protocol/oidc/endpoints/LogoutEndpoint.java>
     private func endSignIn(_ exchange: Exchange) async throws -> Response {
-        do {
-            let form = try exchange.request.parameters()
-            let owner = key(of: try authenticate(exchange, form))
-            let text = try form.required("refresh_token")
-            let reason = exchange.cause("the client ended the sign-in with its refresh token")
-            let session = try exchange.world.update { tables -> BrowserSession? in
-                let token = tables.find(Token<OpenIDGrant>.self, text).flatMap { $0.kind == .refresh ? $0 : nil }
-                guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
-                    let fault =
-                        token.map { $0.client != owner } ?? false
-                        ? "it is another client's" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
-                    throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token ends nothing: \(fault)"))
-                }
-                tables.end(grant, because: reason)
-                guard !grant.scopes.contains("offline_access") else { return nil }
-                return grant.session.flatMap { tables.session(withID: $0, at: realm) }
+        let form = try exchange.request.parameters()
+        let owner = key(of: try authenticate(exchange, form))
+        let text = try form.required("refresh_token")
+        let reason = exchange.cause("the client ended the sign-in with its refresh token")
+        let session = try exchange.world.update { tables -> BrowserSession? in
+            let token = tables.find(Token<OpenIDGrant>.self, text).flatMap { $0.kind == .refresh ? $0 : nil }
+            guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
+                let fault =
+                    token.map { $0.client != owner } ?? false
+                    ? "it is another client's" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
+                throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token ends nothing: \(fault)"))
             }
-            if let session { _ = try await end(session, exchange) }
-            return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
-        } catch let error as OAuthRefusal { return error.response }
+            tables.end(grant, because: reason)
+            guard !grant.scopes.contains("offline_access") else { return nil }
+            return grant.session.flatMap { tables.session(withID: $0, at: realm) }
+        }
+        if let session { _ = try await end(session, exchange) }
+        return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
     }
 
     /// Ends a session with its grants, except those for offline access, and notifies its clients. Returns `nil` if it
@@ -130,30 +128,28 @@ extension OpenIDProvider {
     }
 
     private func logOut(_ exchange: Exchange, _ order: LogoutOrder) async throws -> Response {
-        do {
-            guard let issuer = issuer(order.issuer, in: exchange.world) else {
-                throw ControlRefusal(
-                    ControlAnswer.error(
-                        404, "noSuchIssuer", "no issuer \(Diagnosis.quote(order.issuer)) is seeded", path: "$.issuer"))
-            }
-            let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }.filter { session in
-                order.session.map { $0 == session.id } ?? true
-            }
-            guard !sessions.isEmpty || exchange.world.read({ $0.account(order.account) != nil }) else {
-                let message = exchange.noAccount(order.account)
-                throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
-            }
-            var (ended, deliveries): (Int64, [JSONValue]) = (0, [])
-            for session in sessions {
-                guard let told = try await issuer.end(session, exchange) else { continue }
-                ended += 1
-                deliveries += told
-            }
-            if let session = order.session, ended == 0 {
-                let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"
-                throw ControlRefusal(ControlAnswer.error(404, "noSuchSession", message, path: "$.session"))
-            }
-            return ControlAnswer.ok(["sessions": .integer(ended), "notifications": .array(deliveries)])
-        } catch let error as ControlRefusal { return error.response }
+        guard let issuer = issuer(order.issuer, in: exchange.world) else {
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    404, "noSuchIssuer", "no issuer \(Diagnosis.quote(order.issuer)) is seeded", path: "$.issuer"))
+        }
+        let sessions = exchange.world.read { $0.sessions(of: order.account, at: issuer.realm) }.filter { session in
+            order.session.map { $0 == session.id } ?? true
+        }
+        guard !sessions.isEmpty || exchange.world.read({ $0.account(order.account) != nil }) else {
+            let message = exchange.noAccount(order.account)
+            throw ControlRefusal(ControlAnswer.error(404, "noSuchAccount", message, path: "$.account"))
+        }
+        var (ended, deliveries): (Int64, [JSONValue]) = (0, [])
+        for session in sessions {
+            guard let told = try await issuer.end(session, exchange) else { continue }
+            ended += 1
+            deliveries += told
+        }
+        if let session = order.session, ended == 0 {
+            let message = "account \(Diagnosis.quote(order.account)) has no session \(Diagnosis.quote(session))"
+            throw ControlRefusal(ControlAnswer.error(404, "noSuchSession", message, path: "$.session"))
+        }
+        return ControlAnswer.ok(["sessions": .integer(ended), "notifications": .array(deliveries)])
     }
 }

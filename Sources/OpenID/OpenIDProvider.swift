@@ -226,10 +226,8 @@ extension Issuer {
             Endpoint(
                 "GET", [host], path, title: path == below[0] ? "the discovery document" : nil, cors: .any
             ) { exchange in
-                do {
-                    let issuer = try issuer(exchange)
-                    return issuer.discovery(exchange, at: isOwn ? issuer.path : place)
-                } catch let error as OAuthRefusal { return error.response }
+                let issuer = try issuer(exchange)
+                return issuer.discovery(exchange, at: isOwn ? issuer.path : place)
             }
         }
     }

@@ -22,33 +22,31 @@ extension Issuer {
     }
 
     func token(_ exchange: Exchange) throws -> Response {
-        do {
-            let form = try exchange.request.parameters()
-            let client = try authenticate(exchange, form)
-            let grantType = form["grant_type"] ?? ""
-            let issue: (Exchange, Form, ClientMetadata, String?) throws -> Issued
-            switch grantType {
-            case "authorization_code": issue = redeem
-            case "refresh_token": issue = refresh
-            case "client_credentials": issue = actAsClient
-            case DeviceAuthorization.grantType: issue = redeemDevice
-            case TokenExchange.grantType: issue = exchangeToken
-            case IdentityAssertion.grantType where !policy.trustedIssuers.isEmpty: issue = redeemAssertion
-            default:
-                throw OAuthRefusal(
-                    grantType.isEmpty ? "invalid_request" : "unsupported_grant_type",
-                    Diagnosis(
-                        received: "grant_type \(Diagnosis.quote(grantType))",
-                        expected: "one of grant_types_supported in the discovery document", "send one of these"))
-            }
-            try check(client, mayUse: grantType)
-            let key = try tokenProof(exchange)?.thumbprint
-            let requested = form["requested_token_type"].flatMap { TokenExchange.TokenType(rawValue: $0) }
-            if grantType == TokenExchange.grantType, requested == .identityAssertion {
-                return try assertPerson(exchange, form, client, key)
-            }
-            return try answer(try issue(exchange, form, client, key), client, exchange)
-        } catch let error as OAuthRefusal { return error.response }
+        let form = try exchange.request.parameters()
+        let client = try authenticate(exchange, form)
+        let grantType = form["grant_type"] ?? ""
+        let issue: (Exchange, Form, ClientMetadata, String?) throws -> Issued
+        switch grantType {
+        case "authorization_code": issue = redeem
+        case "refresh_token": issue = refresh
+        case "client_credentials": issue = actAsClient
+        case DeviceAuthorization.grantType: issue = redeemDevice
+        case TokenExchange.grantType: issue = exchangeToken
+        case IdentityAssertion.grantType where !policy.trustedIssuers.isEmpty: issue = redeemAssertion
+        default:
+            throw OAuthRefusal(
+                grantType.isEmpty ? "invalid_request" : "unsupported_grant_type",
+                Diagnosis(
+                    received: "grant_type \(Diagnosis.quote(grantType))",
+                    expected: "one of grant_types_supported in the discovery document", "send one of these"))
+        }
+        try check(client, mayUse: grantType)
+        let key = try tokenProof(exchange)?.thumbprint
+        let requested = form["requested_token_type"].flatMap { TokenExchange.TokenType(rawValue: $0) }
+        if grantType == TokenExchange.grantType, requested == .identityAssertion {
+            return try assertPerson(exchange, form, client, key)
+        }
+        return try answer(try issue(exchange, form, client, key), client, exchange)
     }
 
     // MARK: - Grant types

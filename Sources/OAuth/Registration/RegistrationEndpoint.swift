@@ -8,30 +8,28 @@ import JSON
 extension AuthorizationServer {
     /// Registers a client.
     package func register(_ exchange: Exchange) throws -> Response {
-        do {
-            if policy.registration == .token { try checkInitialToken(exchange) }
-            let description = try ClientDescription(
-                reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
-            let row = try exchange.world.update { tables -> DynamicClient? in
-                // The limit is checked in the transaction that adds the client.
-                guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
-                let row = DynamicClient(
-                    realm: realm, clientID: Base64URL.encode(tables.random.bytes(18)),
-                    secret: description.needsSecret ? Base64URL.encode(tables.random.bytes(32)) : nil,
-                    registrationToken: Base64URL.encode(tables.random.bytes(32)), issued: tables.now,
-                    metadata: .object(description.metadata))
-                tables.put(row)
-                return row
-            }
-            guard let row else {
-                throw OAuthRefusal(
-                    "temporarily_unavailable",
-                    Diagnosis(
-                        "this world has \(DynamicClient.limit) clients that have registered, which is the limit: remove some "
-                            + "(DELETE openid/clients), or reset it"))
-            }
-            return answer(row, exchange, status: 201)
-        } catch let error as OAuthRefusal { return error.response }
+        if policy.registration == .token { try checkInitialToken(exchange) }
+        let description = try ClientDescription(
+            reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
+        let row = try exchange.world.update { tables -> DynamicClient? in
+            // The limit is checked in the transaction that adds the client.
+            guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
+            let row = DynamicClient(
+                realm: realm, clientID: Base64URL.encode(tables.random.bytes(18)),
+                secret: description.needsSecret ? Base64URL.encode(tables.random.bytes(32)) : nil,
+                registrationToken: Base64URL.encode(tables.random.bytes(32)), issued: tables.now,
+                metadata: .object(description.metadata))
+            tables.put(row)
+            return row
+        }
+        guard let row else {
+            throw OAuthRefusal(
+                "temporarily_unavailable",
+                Diagnosis(
+                    "this world has \(DynamicClient.limit) clients that have registered, which is the limit: remove some "
+                        + "(DELETE openid/clients), or reset it"))
+        }
+        return answer(row, exchange, status: 201)
     }
 
     /// Returns a client's registration.
@@ -45,24 +43,22 @@ extension AuthorizationServer {
     package func changeRegistration(_ exchange: Exchange) throws -> Response {
         let known: DynamicClient
         do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
-        do {
-            let body = try registrationBody(exchange)
-            try check(body, against: known)
-            let description = try ClientDescription(reading: body, for: policy, algorithms: algorithms)
-            guard description.needsSecret == (known.secret != nil) else {
-                throw OAuthRefusal(
-                    "invalid_client_metadata",
-                    Diagnosis("token_endpoint_auth_method can't begin or end to need a secret: register a new client"))
-            }
-            let changed = try exchange.world.update { tables -> DynamicClient? in
-                guard var row = tables.find(DynamicClient.self, known.key) else { return nil }
-                row.metadata = .object(description.metadata)
-                tables.put(row)
-                return row
-            }
-            guard let changed else { return goneRegistration.bearerResponse }
-            return answer(changed, exchange)
-        } catch let error as OAuthRefusal { return error.response }
+        let body = try registrationBody(exchange)
+        try check(body, against: known)
+        let description = try ClientDescription(reading: body, for: policy, algorithms: algorithms)
+        guard description.needsSecret == (known.secret != nil) else {
+            throw OAuthRefusal(
+                "invalid_client_metadata",
+                Diagnosis("token_endpoint_auth_method can't begin or end to need a secret: register a new client"))
+        }
+        let changed = try exchange.world.update { tables -> DynamicClient? in
+            guard var row = tables.find(DynamicClient.self, known.key) else { return nil }
+            row.metadata = .object(description.metadata)
+            tables.put(row)
+            return row
+        }
+        guard let changed else { return goneRegistration.bearerResponse }
+        return answer(changed, exchange)
     }
 
     /// Deletes a client's registration.

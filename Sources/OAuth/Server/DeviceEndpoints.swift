@@ -7,26 +7,24 @@ import JSON
 extension AuthorizationServer {
     /// Issues a device code and a user code.
     package func authorizeDevice(_ exchange: Exchange) throws -> Response {
-        do {
-            let form = try exchange.request.parameters()
-            let client = try authenticate(exchange, form)
-            try check(client, mayUse: DeviceAuthorization.grantType)
-            let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
-            let lifetimes = policy.lifetimes
-            let device = try exchange.world.update { tables in
-                tables.beginDevice(
-                    at: realm, client: client.clientID, scopes: scopes, lifetime: lifetimes.deviceCode,
-                    interval: lifetimes.deviceInterval)
-            }
-            let page = url(policy.paths.device, exchange)
-            return OAuthRefusal.json([
-                "device_code": .string(device.key), "user_code": .string(device.userCode),
-                "verification_uri": .string(page),
-                "verification_uri_complete": .string("\(page)?user_code=\(device.userCode)"),
-                "expires_in": .integer(lifetimes.deviceCode.seconds),
-                "interval": .integer(device.interval.seconds),
-            ])
-        } catch let error as OAuthRefusal { return error.response }
+        let form = try exchange.request.parameters()
+        let client = try authenticate(exchange, form)
+        try check(client, mayUse: DeviceAuthorization.grantType)
+        let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
+        let lifetimes = policy.lifetimes
+        let device = try exchange.world.update { tables in
+            tables.beginDevice(
+                at: realm, client: client.clientID, scopes: scopes, lifetime: lifetimes.deviceCode,
+                interval: lifetimes.deviceInterval)
+        }
+        let page = url(policy.paths.device, exchange)
+        return OAuthRefusal.json([
+            "device_code": .string(device.key), "user_code": .string(device.userCode),
+            "verification_uri": .string(page),
+            "verification_uri_complete": .string("\(page)?user_code=\(device.userCode)"),
+            "expires_in": .integer(lifetimes.deviceCode.seconds),
+            "interval": .integer(device.interval.seconds),
+        ])
     }
 
     private func devicePages(_ exchange: Exchange) -> DevicePages {
