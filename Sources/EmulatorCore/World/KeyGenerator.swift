@@ -2,27 +2,27 @@ import Dispatch
 import JOSE
 import Synchronization
 
-/// Makes keys in the background, one at a time, so that no request's own thread is busy with one: one of each algorithm that is in
-/// use, with which worlds begin, two more where keys take turns, and one for each rotation.
+/// Makes keys in the background, one at a time, so that no request's own thread is busy with one. For each algorithm in
+/// use, it makes the one with which worlds begin, two more if keys take turns, and one for each rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
-        /// What it signs with.
+        /// The algorithm with which the key signs.
         package let algorithm: Algorithm
         package let key: Key
     }
 
     private enum Kind {
         case initial
-        /// What takes turns with the initial key.
+        /// The keys that take turns with the initial one.
         case further
         case unpublished
         case fresh
 
-        /// How many there are of each algorithm.
+        /// The number of keys of this kind for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// How texts that are shared name them; `nil` where nobody else has to know.
+        /// The name of these keys among the texts that replicas share; `nil` for keys that no other replica needs.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -34,24 +34,24 @@ package final class KeyGenerator: Sendable {
     }
 
     private struct Stock {
-        /// The keys of each kind that are all there, or are being made; none of `fresh`.
+        /// The keys of each kind that are complete or being made. Keys of the kind `fresh` aren't kept here.
         var keys: [Kind: [NamedKey]] = [:]
         /// Whether some owner's keys take turns.
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
-        /// Whoever came first is served first.
+        /// The callers that wait for a fresh key, in the order in which they are served.
         var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
-        /// The keys with which a world begins, all three where they take turns.
+        /// Returns the keys with which a world begins, all three if `turns`; `nil` while they are being made.
         func initial(turns: Bool) -> [NamedKey]? {
             guard has(.initial), !turns || has(.further) else { return nil }
             return (keys[.initial] ?? []) + (turns ? keys[.further] ?? [] : [])
         }
 
-        /// What is to be made next.
+        /// The kind of the key to make next.
         var due: Kind? {
             if !has(.initial) { return .initial }
             if takesTurns, !has(.further) { return .further }
@@ -59,7 +59,7 @@ package final class KeyGenerator: Sendable {
             return waitingForFresh.isEmpty ? nil : .fresh
         }
 
-        /// Puts a key where it belongs, and returns what is to be called.
+        /// Adds a key, and returns the callbacks of those who waited for it.
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
             guard kind != .fresh else {
                 guard !waitingForFresh.isEmpty else { return [] }
@@ -76,14 +76,14 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// The keys that worlds begin with can't be kept now: whoever needs them is refused.
+        /// Returns callbacks that refuse everybody who waits for initial keys, because these can't be stored now.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// No key can be made: whoever can be refused waits no longer.
+        /// Returns callbacks that tell the waiting callers that no key can be made.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -94,13 +94,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// As many rotations of an algorithm's keys may wait for a key, unless another limit is given.
+    /// The number of rotations that may wait for a key of one algorithm, unless another limit is given.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
 
     private struct State {
-        /// Of an algorithm that nobody uses there is none.
+        /// The keys of each algorithm that is in use.
         var stocks: [Algorithm: Stock] = [:]
         var isWorking = false
 
@@ -110,7 +110,7 @@ package final class KeyGenerator: Sendable {
             _modify { yield &stocks[algorithm, default: Stock()] }
         }
 
-        /// The key that is made next.
+        /// The algorithm and the kind of the key to make next.
         var due: (algorithm: Algorithm, kind: Kind)? {
             for algorithm in Algorithm.published {
                 if let due = stocks[algorithm]?.due { return (algorithm, due) }
@@ -122,8 +122,10 @@ package final class KeyGenerator: Sendable {
     private let texts: (any SharedTexts)?
     private let warn: @Sendable (String) -> Void
 
-    /// `texts` has the keys that others have made before, in an earlier process or in another replica, and gets those that are made
-    /// here. `warn` is told why it can't be reached.
+    /// - Parameters:
+    ///   - texts: The store of shared keys, which has those that an earlier process or another replica has made,
+    ///     and gets those that are made here.
+    ///   - warn: A closure that is called with the reason when `texts` can't be reached.
     package init(
         waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -140,8 +142,8 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The keys that a world without keys of its own begins with: one, or with `turns` three that take turns. `nil` while they are
-    /// being made.
+    /// Returns the keys with which a world without keys of its own begins: one, or three that take turns if `turns`.
+    /// `nil` while they are being made.
     func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
         state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
@@ -156,7 +158,8 @@ package final class KeyGenerator: Sendable {
         work()
     }
 
-    /// Calls back once the initial keys are there: at once, if they are. Or with what keeps them from being kept for others.
+    /// Calls back once the initial keys are there, at once if they are already; or with a failure if they can't be
+    /// stored for other replicas.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -167,12 +170,13 @@ package final class KeyGenerator: Sendable {
         if isReady { done(nil) } else { work() }
     }
 
-    /// A key that is never published, for tokens that nobody should trust; `nil` until it was first waited for.
+    /// Returns a key that is never published, for tokens that nobody should trust; `nil` before somebody has first
+    /// waited for it.
     func unpublished(_ algorithm: Algorithm) -> NamedKey? {
         state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
     }
 
-    /// The same, or the one that another replica made. Asks the store, and may wait.
+    /// Returns the unpublished key, or the one that another replica made. Asks the store, and may wait.
     func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
@@ -180,7 +184,7 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls back once the unpublished key is there: at once, if it is.
+    /// Calls back once the unpublished key is there, at once if it is already.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }
@@ -215,7 +219,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Puts keys where they belong, none if they can't be made, and goes on.
+    /// Adds keys, none if they can't be made, and continues with the next.
     private func add(_ keys: [NamedKey], as kind: Kind, _ algorithm: Algorithm) {
         let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
             state.isWorking = false
@@ -223,13 +227,13 @@ package final class KeyGenerator: Sendable {
             let ready = keys.flatMap { state[algorithm].add($0, as: kind) }
             return (ready, state.due != nil)
         }
-        // Before those who waited go on: what they do may take a while.
+        // This comes before the callbacks, which may take a while.
         if goesOn { work() }
         ready.forEach { $0() }
     }
 
-    /// Keys that others wouldn't know aren't used: those with which worlds begin are made later, before any other, and whoever can be
-    /// refused is, rather than wait for as long as others can't be told.
+    /// Plans to make the initial keys later, before any other, because keys that other replicas don't know can't be
+    /// used. Callers that can be refused are refused meanwhile, rather than wait.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }
@@ -240,7 +244,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The next key of this kind, or those that others have made; none if it can't be made.
+    /// Makes the next key of this kind, or reads those that another replica has made; none if it can't be made.
     private func made(_ kind: Kind, _ algorithm: Algorithm) throws(StoreFailure) -> [NamedKey] {
         guard let texts, let name = kind.name(algorithm) else { return make(algorithm) }
         if let known = try texts.keys(name), known.count == kind.count {

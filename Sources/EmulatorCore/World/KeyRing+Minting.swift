@@ -3,13 +3,13 @@ import JSON
 import Time
 
 extension KeyRing {
-    /// A JSON Web Key Set.
+    /// Returns a JSON Web Key Set.
     static func jwks(_ keys: [KeyGenerator.NamedKey]) -> JSONValue {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
 
-    /// Signs `claims` with the key of the moment, or by HMAC with the client's `secret`. Without a `type`, the header is Apple's:
-    /// `kid` and `alg`.
+    /// Signs `claims` with the current key, or by HMAC with the client's `secret`. Without a `type`, the header is
+    /// Apple's: `kid` and `alg`.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, secret: String? = nil
     ) throws(KeyError) -> String {
@@ -18,7 +18,7 @@ extension KeyRing {
             header: KeyRing.header(named, type: type), claims: claims, key: named.key, algorithm: named.algorithm)
     }
 
-    /// What signs at `time` with `algorithm`.
+    /// Returns the key that signs at `time` with `algorithm`.
     func signer(
         at time: Instant, with algorithm: Algorithm?, _ secret: String?
     ) throws(KeyError) -> KeyGenerator.NamedKey {
@@ -42,12 +42,12 @@ extension KeyRing {
 
     static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
 
-    /// How long certificates are valid: from 2020 to 2050, whatever the world's clock says.
+    /// The period in which certificates are valid: from 2020 to 2050, whatever the world's clock says.
     private static let validity = (
         from: Instant.first + .seconds(1_577_836_800), to: Instant.first + .seconds(2_524_608_000)
     )
 
-    /// Keys as X.509 certificates by their IDs, as Google publishes them beside the key set.
+    /// Returns keys as X.509 certificates by their IDs, as Google publishes them beside the key set.
     static func certificates(_ keys: [KeyGenerator.NamedKey], commonName: String) throws(KeyError) -> JSONValue {
         var certificates = JSONObject()
         for named in keys {
@@ -61,7 +61,7 @@ extension KeyRing {
 }
 
 extension KeyGenerator.NamedKey {
-    /// A secret that both sides know, which no key set has.
+    /// Returns a key for a secret that both sides know, which is in no key set.
     static func shared(_ key: Key) -> KeyGenerator.NamedKey {
         KeyGenerator.NamedKey(id: "", algorithm: .hs256, key: key)
     }

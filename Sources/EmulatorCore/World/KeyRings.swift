@@ -5,19 +5,20 @@ import Time
 /// The key rings of a world, one for each owner, so that each provider publishes its own keys only.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
-    /// For an owner of which the seed's format doesn't know.
+    /// The ring of owners that the seed's format doesn't know.
     private let others: KeyRing
 
-    /// What is seeded, with the keys read; worlds share it.
+    /// Returns each section's seeded keys, with the keys read. Worlds share them.
     static func seeded(_ seed: Seed) -> [(SeededKeys, [KeyGenerator.NamedKey])] {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    /// The rows of what was rotated by rings that don't go on.
+    /// The row keys of rotated rings that the new seed doesn't continue.
     let endedRows: [String]
 
-    /// `earlier` are the rings of another seed, which go on where that has the same keys. `store` keeps what is rotated; where
-    /// `resumes`, it has kept it.
+    /// - Parameters:
+    ///   - earlier: The rings of the seed before. They continue if the new seed has the same keys.
+    ///   - store: The store of rotated keys. With `resumes`, it may have some already.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
         keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -34,7 +35,7 @@ package struct KeyRings: Sendable {
             let ring = KeyRing(
                 keys, algorithms: declared.algorithms, rotation: declared.rotation, generator: generator,
                 of: declared.owner, in: store, resumes: resumes)
-            // All rings without keys of their own share the generator's, which are made before anybody asks.
+            // All rings without keys of their own share the generator's, which are made in advance.
             ring.prepare()
             rings[declared.owner] = ring
         }
@@ -47,7 +48,7 @@ package struct KeyRings: Sendable {
 
     func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
 
-    /// Calls back once the owners' keys are there, or with what keeps them from being kept.
+    /// Calls back once the owners' keys are there, or with a failure if they can't be stored.
     func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         guard let missing = owners.first(where: { !self[$0].isReady }) else { return done(nil) }
         self[missing].whenReady { failure in failure == nil ? whenReady(owners, done) : done(failure) }
@@ -58,10 +59,10 @@ package struct KeyRings: Sendable {
         others.reset()
     }
 
-    /// What a snapshot of the world says of them.
+    /// The keys as a snapshot of the world has them.
     var stored: [StoredKeys] { rings.flatMap { owner, ring in ring.stored(of: owner) }.sorted { $0.key < $1.key } }
 
-    /// The keys are those of a snapshot from now on.
+    /// Replaces the keys by those of a snapshot.
     func restore(_ stored: [StoredKeys]) {
         for (owner, ring) in rings { ring.restore(stored, of: owner) }
     }
@@ -69,10 +70,10 @@ package struct KeyRings: Sendable {
 
 /// The keys of one owner in a world: a sequence for each algorithm that it signs with. All are published.
 package struct KeyRing: Sendable {
-    /// Never empty; the first signs where no algorithm is asked for.
+    /// The sequences, at least one. The first signs where no algorithm is asked for.
     private let sequences: [KeySequence]
 
-    /// For an algorithm without `keys`, those that the generator makes are used; then all owners have the same.
+    /// For an algorithm without `keys`, the generator's are used, which are the same for all owners.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -84,7 +85,7 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// What it signs with.
+    /// The algorithms with which the owner signs.
     package var algorithms: [Algorithm] { sequences.map(\.algorithm) }
 
     /// Begins to make keys, if any have to be made.
@@ -104,15 +105,15 @@ package struct KeyRing: Sendable {
     /// The published key by which `token` says that it is signed; `nil` when there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
-    /// What has become of a key in its world.
+    /// The state of a key in its world.
     package enum KeyState: Sendable {
         case published
         case withdrawn
-        /// It signs what an order asked to be signed by an unknown key.
+        /// The key signs tokens for which a fault asked for an unknown key.
         case neverPublished
     }
 
-    /// The key with this `kid`; `nil` when the owner has, and had, none. May ask the store.
+    /// Returns the key with this `kid` and its state; `nil` when the owner has never had one. May ask the store.
     package func known(
         _ keyID: String
     ) throws(StoreFailure) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
@@ -130,12 +131,12 @@ package struct KeyRing: Sendable {
         return nil
     }
 
-    /// The keys of `algorithm`, or of the first; `nil` when the owner doesn't sign with it.
+    /// Returns the keys of `algorithm`, or of the first one; `nil` when the owner doesn't sign with it.
     private func sequence(_ algorithm: Algorithm?) -> KeySequence? {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
 
-    /// The key that signs at `time`: the newest, or with a rotation period each in turn.
+    /// Returns the key that signs at `time`: the newest, or with a rotation period each in turn.
     package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
         sequence(algorithm)?.signing(at: time)
     }
@@ -151,13 +152,13 @@ package struct KeyRing: Sendable {
         return made
     }
 
-    /// The published keys as they were before the ones that sign at `time` were among them.
+    /// Returns the keys that were published before the ones that sign at `time` were added.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
-    /// A key that is never published; `nil` until it was first waited for.
+    /// Returns a key that is never published; `nil` before somebody has first waited for it.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls back once there is a key of each algorithm that is never published: at once, if there is.
+    /// Calls back once there is a key of each algorithm that is never published, at once if there is already.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }

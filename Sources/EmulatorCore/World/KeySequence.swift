@@ -10,16 +10,16 @@ final class KeySequence: Sendable {
     private let rotation: TimeSpan?
     private let generator: KeyGenerator
     private let rotated: Mutex<Rotations>
-    /// Where rotations last; `nil` where they end with the process.
+    /// The store that keeps rotations; `nil` if they end with the process.
     private let kept: Kept?
-    /// Held while a rotation is written, and so that what was written last is what is known here.
+    /// A lock held while a rotation is written, so that the last rotation written is also the one in memory.
     private let turn = Mutex(())
 
     private struct Kept {
         let store: WorldStore
         /// The row's key.
         let key: String
-        /// Whether others may rotate the keys, too.
+        /// Whether other replicas may rotate the keys, too.
         let isShared: Bool
     }
 
@@ -30,11 +30,11 @@ final class KeySequence: Sendable {
 
     private struct Rotated: Sendable {
         let published: [KeyGenerator.NamedKey]
-        /// What was published before the last rotation.
+        /// The keys that were published before the last rotation.
         let before: [KeyGenerator.NamedKey]
     }
 
-    /// `store` keeps what is rotated, and has kept it where `resumes`.
+    /// `store` keeps rotated keys. With `resumes`, it has kept some already.
     init(
         _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -54,10 +54,10 @@ final class KeySequence: Sendable {
         if resumes, let kept { readAgain(kept) }
     }
 
-    /// The key of the row that keeps what an owner's keys were rotated to.
+    /// Returns the key of the row that keeps an owner's rotated keys.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
-    /// What the store says, read as far as it isn't known.
+    /// Reads the rotation from the store, if it is another than the one in memory.
     @discardableResult
     private func readAgain(_ kept: Kept) -> Rotated? {
         guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
@@ -70,7 +70,7 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// What the keys were rotated to, if they were.
+    /// The rotated keys; `nil` before the first rotation.
     private var current: Rotated? {
         guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
         return readAgain(kept)
@@ -86,14 +86,14 @@ final class KeySequence: Sendable {
         if isReady { done(nil) } else { generator.whenReady(algorithm, turns: rotation != nil, done) }
     }
 
-    /// What the world begins with.
+    /// The keys with which the world begins.
     private var initial: [KeyGenerator.NamedKey] {
         own.isEmpty ? generator.initial(algorithm, turns: rotation != nil) ?? [] : own
     }
 
     var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
-    /// What was published before: what the world began with, and what there was before the last rotation.
+    /// The keys that were published once: those with which the world began, and those from before the last rotation.
     var withdrawn: [KeyGenerator.NamedKey] {
         let rotated = current
         let published = Set((rotated?.published ?? initial).map(\.id))
@@ -107,10 +107,10 @@ final class KeySequence: Sendable {
         return keys[Int(period % Int64(keys.count))]
     }
 
-    /// As many keys as Apple publishes.
+    /// The number of keys that Apple publishes.
     private static let limit = 3
 
-    /// Publishes a new key, and returns its ID; `nil` when there is none.
+    /// Publishes a new key, and returns its ID; `nil` when none could be made.
     func rotate(dropping: Bool) async throws(StoreFailure) -> String? {
         let generation = rotated.withLock { $0.resets }
         let fresh = await withCheckedContinuation { continuation in
@@ -126,7 +126,7 @@ final class KeySequence: Sendable {
         guard let kept else {
             let initial = initial
             rotated.withLock { rotated in
-                // The world was reset meanwhile: it keeps the keys that it begins with.
+                // If the world was reset meanwhile, it keeps the keys with which it begins.
                 guard rotated.resets == generation else { return }
                 let known = rotated.keys?.published ?? initial
                 rotated.keys = Rotated(published: KeySequence.rotated(known, dropping) + [fresh], before: known)
@@ -135,7 +135,7 @@ final class KeySequence: Sendable {
         }
         let begun = initial.compactMap { StoredKey($0) }
         guard let written = StoredKey(fresh) else { return false }
-        // Typed errors don't come through the lock of a value that isn't there.
+        // A lock doesn't pass typed errors on for a value that can't be copied.
         let result: Result<Void, StoreFailure> = turn.withLock { _ in
             do throws(StoreFailure) {
                 try kept.store.update { tables in
@@ -152,7 +152,7 @@ final class KeySequence: Sendable {
         return true
     }
 
-    /// Those of the published keys that stay.
+    /// Returns the published keys that remain in a rotation.
     private static func rotated<Key>(_ keys: [Key], _ dropping: Bool) -> [Key] {
         dropping ? [] : Array(keys.suffix(limit - 1))
     }
@@ -164,10 +164,10 @@ final class KeySequence: Sendable {
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
-    /// The same, or the one that another replica made. Asks the store, and may wait.
+    /// Returns the unpublished key, or the one that another replica made. Asks the store, and may wait.
     func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
-    /// Calls back with `false` when none can be made.
+    /// Calls back once the unpublished key is there, or with `false` when none can be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {
         generator.whenUnpublishedIsReady(algorithm) { [self] in done(unpublished != nil) }
     }
@@ -179,7 +179,8 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// What a snapshot of the world says of them: `nil` where the seed says all, and where none were made. `key` is the row's.
+    /// Returns the keys as a snapshot has them; `nil` where the seed has them all, or none were made. `key` is the
+    /// row's.
     func stored(as key: String) -> StoredKeys? {
         let rotated = current
         let published = rotated?.published ?? initial
@@ -189,20 +190,20 @@ final class KeySequence: Sendable {
             before: (rotated?.before ?? []).compactMap { StoredKey($0) })
     }
 
-    /// The keys are these from now on; without any, those with which the world begins.
+    /// Replaces the keys by these; by those with which the world begins if there are none.
     func restore(_ stored: StoredKeys?) {
         let keys = stored.map { stored in
             Rotated(published: stored.published.compactMap(\.named), before: stored.before.compactMap(\.named))
         }
         rotated.withLock { rotated in
             rotated.keys = keys
-            // A rotation that is under way is of keys that have gone.
+            // A rotation that still runs belongs to the keys before.
             rotated.resets += 1
         }
     }
 }
 
-/// The store of a world's tables, as far as keys are concerned.
+/// The store of a world's tables, as far as keys use it.
 struct KeyStore {
     let tables: WorldStore
     /// Whether other daemons may rotate the keys.

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Those who wait for what happens in a world: for exchanges, or for messages. As long as there are none, it costs no more than
-/// asking whether there are.
+/// The listeners to a world's exchanges, or to its messages. While there are none, a notification costs one atomic
+/// read.
 package final class Listeners: Sendable {
     private struct State {
         var all: [Int: @Sendable () -> Void] = [:]
@@ -19,7 +19,7 @@ package final class Listeners: Sendable {
 
     package var isListenedTo: Bool { hasAny.load(ordering: .relaxed) }
 
-    /// Calls `listener` when something has come or gone, until `stopListening` with the number that is returned.
+    /// Calls `listener` after each change, until `stopListening` is called with the number that this returns.
     package func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.last += 1
@@ -36,7 +36,7 @@ package final class Listeners: Sendable {
         }
     }
 
-    /// Calls each of them once, however often it is told before they have been.
+    /// Notifies each listener once, even if called several times before they have run.
     func tell() {
         guard hasAny.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing) else {
             return

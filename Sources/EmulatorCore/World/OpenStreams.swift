@@ -1,8 +1,8 @@
 import HTTPServer
 import Synchronization
 
-/// The event streams of a world. When the world goes, they end: their clients ask again, and get what the new world of that name
-/// has to tell.
+/// The event streams of a world. They end with the world: their clients reconnect, and get the events of the new world
+/// of that name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -10,7 +10,7 @@ package final class OpenStreams: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// How many entries there may be before those of closed streams are taken out.
+        /// The number of entries above which those of closed streams are removed.
         var limit = 16
     }
 

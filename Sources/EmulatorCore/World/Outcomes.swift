@@ -1,6 +1,6 @@
 import JSON
 
-/// What the next matching authorization does, ordered in advance, so that no browser is needed.
+/// An outcome, ordered in advance: what the next matching authorization does, so that no browser is needed.
 package struct Outcome: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
         case approve
@@ -8,7 +8,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         case error
     }
 
-    /// What an outcome and an interaction say beside the kind.
+    /// The fields that an outcome and an interaction have beside the kind.
     package struct Details: SchemaObject, Codable, Equatable {
         /// The error's name, for `error`.
         package var error: String?
@@ -37,16 +37,16 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// Empty until it is queued.
+    /// The ID, empty until the outcome is queued.
     package private(set) var id: String
     package let provider: String
-    /// `nil` matches every client.
+    /// The client that the outcome is for; `nil` for every client.
     package let client: String?
-    /// Who signs in; `nil` leaves it to the request or the interaction.
+    /// The account that signs in; `nil` leaves the choice to the request or the interaction.
     package let account: String?
     package let kind: Kind
     private let details: Details
-    /// `nil` is for ever.
+    /// The number of authorizations that it is still for; `nil` for all.
     package fileprivate(set) var times: Int?
 
     package var error: String? { details.error }
@@ -64,7 +64,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         self.times = times
     }
 
-    /// An order. `providers` are the names that are taken.
+    /// Reads an order. `providers` are the names that are allowed.
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
         provider = fields("provider", .choice(providers), "Whose authorization.")
@@ -77,13 +77,13 @@ package struct Outcome: Codable, Sendable, Equatable {
             "How many authorizations it holds for; null is for ever.")
     }
 
-    /// How many bytes its texts have.
+    /// The number of bytes of its texts.
     fileprivate var size: Int {
         let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
         return texts.reduce(0) { $0 + $1.utf8.count + 3 }
     }
 
-    /// The same with an ID.
+    /// Returns the same outcome with an ID.
     package func named(_ id: String) -> Outcome {
         var outcome = self
         outcome.id = id
@@ -104,12 +104,12 @@ package struct Outcome: Codable, Sendable, Equatable {
     }
 }
 
-/// Ordered outcomes, first come first served.
+/// The ordered outcomes, oldest first.
 package struct OutcomeQueue: WorldValue {
     package static let name = "outcomes"
-    /// More than this are refused: a test that orders so many has lost count.
+    /// The number of outcomes that may be queued. A test that orders more has lost count.
     package static let limit = 1_000
-    /// How many bytes their texts may have together: a store writes all of them with each change.
+    /// The number of bytes that their texts may have together, because a store writes all of them with each change.
     package static let sizeLimit = 1 << 20
 
     package private(set) var queued: [Outcome] = []
@@ -122,7 +122,7 @@ package struct OutcomeQueue: WorldValue {
         return "outcome-\(made)"
     }
 
-    /// `false` when there are too many, or they are too long.
+    /// Queues an outcome. Returns `false` when there are too many, or they are too long.
     package mutating func add(_ outcome: Outcome) -> Bool {
         let size = queued.reduce(outcome.size) { $0 + $1.size }
         guard queued.count < OutcomeQueue.limit, size <= OutcomeQueue.sizeLimit else { return false }
@@ -132,7 +132,7 @@ package struct OutcomeQueue: WorldValue {
 
     package mutating func removeAll() { queued = [] }
 
-    /// `false` when there is none of that ID.
+    /// Removes an outcome. Returns `false` when there is none with this ID.
     @discardableResult
     package mutating func remove(_ id: String) -> Bool {
         let count = queued.count
@@ -140,7 +140,8 @@ package struct OutcomeQueue: WorldValue {
         return queued.count < count
     }
 
-    /// Takes the first outcome for this provider and client, and for this account if the request names one.
+    /// Removes and returns the first outcome for this provider and client, and for this account if the request names
+    /// one.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in

@@ -2,13 +2,13 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The providers of a seed, and what they and the daemon serve.
+/// A seed with its providers, the endpoints that they and the daemon serve, and the endpoints' table.
 package final class PlayedSeed: Sendable {
     package let seed: Seed
     let providers: [any Provider]
     let endpoints: EndpointTable
 
-    /// `own` and `controlRefusal` as ``Dispatcher`` has them, `refusePage` as ``EndpointTable``.
+    /// `own` and `controlRefusal` are those of ``Dispatcher``, `refusePage` is ``EndpointTable``'s.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
@@ -21,7 +21,7 @@ package final class PlayedSeed: Sendable {
     }
 }
 
-/// How a world gets a seed of its own while the daemon runs.
+/// Functions that give a world a seed of its own while the daemon runs.
 package struct RuntimeSeeds: Sendable {
     /// Merges files in order, and checks the whole.
     package let check: @Sendable ([SeedSource]) throws(Issues) -> Seed
@@ -35,10 +35,10 @@ package struct RuntimeSeeds: Sendable {
     }
 }
 
-/// A seed that one world alone has.
+/// A seed that only one world has.
 final class OwnSeed: Sendable {
     let played: PlayedSeed
-    /// As stores that last keep it with the seed; `nil` elsewhere.
+    /// The seed's digest in a store that lasts; `nil` for worlds in memory only.
     let digest: String?
     private let lease: SeedBudget.Lease
 
@@ -50,8 +50,9 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a world a seed of its own. The world begins afresh from it, or, where `addition` is what was merged in, goes on with
-    /// all that it has. `false` when the world has got another seed meanwhile, or is gone: then nothing has changed.
+    /// Gives a world a seed of its own. The world begins anew from it; with `addition`, which was merged into the seed,
+    /// it keeps all that it has. Returns `false`, and changes nothing, when the world has got another seed meanwhile,
+    /// or has been removed.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {
@@ -65,7 +66,7 @@ extension WorldRegistry {
         _ world: World, _ played: PlayedSeed, _ lease: SeedBudget.Lease, adding addition: LocatedJSON?
     ) throws(StoreFailure) -> Bool {
         let earlier = world.state.store.lasts ? world.read { $0.value(StoredSeed.self) } : nil
-        // Another replica was first. Where there is none, a reset may have changed what is kept.
+        // Another replica was faster. Without one, a reset may have changed the stored seed.
         guard !isShared || earlier == nil || earlier?.digest == world.own?.digest else { return false }
         let stored = earlier.map {
             addition == nil ? StoredSeed(of: played.seed, rows: played.seed) : $0.extended(to: played.seed)
@@ -84,7 +85,7 @@ extension WorldRegistry {
                 return false
             }
         } catch {
-            // The store has its earlier seed again.
+            // Give the store its earlier seed again.
             _ = replace(changed, with: world)
             throw error
         }
@@ -96,7 +97,7 @@ extension WorldRegistry {
 }
 
 extension World {
-    /// Whether as many outcomes and faults more would fit its queues.
+    /// Returns whether its queues can take so many more outcomes and faults.
     package func hasRoom(outcomes: Int, faults: Int) -> Bool {
         read { tables in
             tables.value(OutcomeQueue.self).queued.count + outcomes <= OutcomeQueue.limit
@@ -104,9 +105,9 @@ extension World {
         }
     }
 
-    /// Brings to the tables what `addition`, which is part of the seed now, says of people, outcomes, faults, time and
-    /// randomness, and `stored`, which is the seed. The rest is the providers'. `false`, and nothing has changed, when another replica
-    /// has given the world a seed meanwhile.
+    /// Applies the people, outcomes, faults, time and randomness of `addition`, which is merged into the seed already,
+    /// to the tables, and stores the seed as `stored`. The rest is the providers'. Returns `false`, and changes
+    /// nothing, when another replica has given the world a seed meanwhile.
     fileprivate func takeIn(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {
@@ -114,7 +115,7 @@ extension World {
         let people = (addition["accounts"]?.items ?? []).compactMap { $0["id"]?.string }.compactMap {
             seed.people.find($0)
         }
-        // What others make from the earlier seed is made before they know the new one.
+        // Values that nobody has asked for are made from the earlier seed, before others see the new one.
         if !state.isShared { try state.store.adopt(seed) }
         func change(_ tables: inout Transaction) -> Bool {
             guard stored == nil || !state.isShared || tables[StoredSeed.self].digest == world.own?.digest else {

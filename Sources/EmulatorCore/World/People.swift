@@ -6,19 +6,20 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// How many a world may have; a seed may have more.
+    /// The number of people that a world may have; a seed may have more.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
     package static let byPhoneNumber = Index<Account, String>("phoneNumber") { $0.phoneNumber }
-    /// What a provider calls a person, and the groups to which the person belongs: `AccountProfile.identifiers`.
+    /// The accounts by a provider's identifier for the person, and by the person's groups: see
+    /// `AccountProfile.identifiers`.
     package static let byIdentifier = Index<Account, String>("identifier", each: { $0.identifiers })
-    /// For a search: every way in which one may begin to write who is meant.
+    /// The accounts by each text with which a search for them may begin.
     package static let names = SortedIndex<Account>("names") { account in
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Where a search for `prefix` finds the account first.
+    /// Returns the first text under which a search for `prefix` finds the account.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }
@@ -27,8 +28,9 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Where `written`, of which `account` was made, says something that another person has, and who that is. What `earlier` said
-    /// already is left alone, and so is what follows from the rest by default.
+    /// Returns the path in `written`, from which `account` was made, of an identifier that another person has, and that
+    /// person. Identifiers that `earlier` had already are ignored, and so are those that follow from the rest by
+    /// default.
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {
@@ -42,15 +44,16 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Who signs in when nobody is asked: the outcome's account, the interaction's, or the first.
+    /// Returns the person who signs in where no page asks: the outcome's account, the interaction's, or the first.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
 }
 
 extension World {
-    /// Changes what a person has, such as grants, codes and sessions: `nil` when the person is gone. Where a change begins with a
-    /// person who was looked up before, it looks again, so that nothing is left to somebody who gets the ID later.
+    /// Changes rows that belong to a person, such as grants, codes and sessions. Returns `nil` when the person is gone.
+    /// A person who was looked up before is looked up again here, so that nothing is left to somebody who gets the ID
+    /// later.
     package func update<Outcome: Sendable>(
         for person: String, _ body: (inout Transaction) -> Outcome
     ) throws(StoreFailure) -> Outcome? {
@@ -59,9 +62,9 @@ extension World {
 }
 
 extension Exchange {
-    /// "no account …", with a guess what was meant.
+    /// Returns "no account …", with a guess which one was meant.
     package func noAccount(_ id: String) -> String {
-        // Words are compared one by one, so only with as many as that is quick for.
+        // Words are compared one by one, so only with a number that is quick.
         let known = world.read { $0.rows(Account.self, limit: 1_000).map(\.id) }
         return "no account \(Diagnosis.quote(id))" + Spelling.hint(id, among: known)
     }
@@ -79,16 +82,16 @@ extension Transaction {
     }
 }
 
-/// Some of the people, and where the next ones begin.
+/// A page of a list of people.
 package struct PeoplePage: Sendable {
     package let people: [Account]
-    /// The last one's ID, to be given as `after` for the next page; `nil` when there are no more.
+    /// The last one's ID, which is the `after` of the next page; `nil` on the last page.
     package let next: String?
 }
 
 extension TableReading where Self: ~Copyable {
-    /// At most `limit` people: those one of whose names, addresses or words of their names begins with `search`, without case,
-    /// or without a search all of them in the order in which they came.
+    /// Returns at most `limit` people: those whose name, address, or a word of whose name begins with `search`, in any
+    /// case; or without a search all, in the order in which they came.
     package func people(search: String = "", after: String? = nil, limit: Int) -> PeoplePage {
         guard !search.isEmpty else {
             let found = rows(Account.self, after: after, limit: limit + 1)
@@ -100,7 +103,7 @@ extension TableReading where Self: ~Copyable {
         var place = after.flatMap { account($0) }.flatMap { Account.firstName(of: $0, beginningWith: prefix) }
         repeat {
             let entries = rows(Account.names, prefix: prefix, after: place, limit: 2 * limit)
-            // A person whom several words find is shown at the first of them.
+            // A person whom several words match is listed at the first of them.
             found += entries.filter { Account.firstName(of: $0.row, beginningWith: prefix) == $0.text }.map(\.row)
             place = entries.last?.text
         } while place != nil && found.count <= limit

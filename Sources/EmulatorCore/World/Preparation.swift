@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What has to happen in a new world before anybody else is served: the scenarios that the daemon was started with.
+/// The preparation of a new world: the scenarios that the daemon was started with are played before any other request
+/// is served.
 final class Preparation: Sendable {
     private enum State {
         case due
@@ -10,10 +11,10 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// The world is new again.
+    /// Notes that the world is new again.
     func begin() { state.withLock { $0 = .due } }
 
-    /// The same, unless somebody is at it.
+    /// Notes that the world is new again, unless its scenarios are being played.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }
@@ -26,8 +27,8 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// `mine` for whoever comes first, who calls `finish` in the end; `wait` while that goes on, and `then` is called after
-    /// it.
+    /// Returns `mine` to the first caller, who plays the scenarios and then calls `finish`. Returns `wait` while that
+    /// runs, and calls `then` after it.
     func take(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {

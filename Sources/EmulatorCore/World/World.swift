@@ -4,17 +4,17 @@ import Platform
 import Synchronization
 import Time
 
-/// A sandbox with its own people, grants, codes, clock, faults and recording. What it remembers lies in tables, and `read` and
-/// `update` are the only way to them. They hold the world's lock, for microseconds in memory, and until a change is committed where
-/// there is an archive; signing and hashing happen outside.
+/// A sandbox with its own people, grants, codes, clock, faults and recording. Its state is in tables, which only `read`
+/// and `update` reach. These hold the world's lock: for microseconds in memory, and with an archive until a change is
+/// committed. Signing and hashing happen outside of them.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    /// What was worked out for this world and can be worked out again. It goes with the world, or with its seed.
+    /// The caches of this world, whose content can be computed again. They go with the world, or with its seed.
     package let caches: WorldCaches
     package let budget: ProcessBudget
-    /// What answers its requests, if its seed isn't the daemon's.
+    /// The seed, providers and endpoints of its own; `nil` when they are the daemon's.
     let own: OwnSeed?
     let state: WorldState
 
@@ -32,7 +32,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// The same world, with the seed that it has got in an earlier process or by another replica; without one, with the daemon's.
+    /// The same world with the seed that it got in an earlier process or from another replica; with the daemon's seed
+    /// if there is none.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget
@@ -44,16 +45,16 @@ package final class World: Sendable {
         state = world.state
     }
 
-    /// Goes on with what was kept of it.
+    /// Prepares for faults and changes that the archive has kept.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()
         countInbox()
-        // The scenarios with which worlds begin have been played. Where worlds are shared, `PreparedWorld` says so.
+        // The scenarios with which worlds begin were played earlier. For shared worlds, `PreparedWorld` says so.
         if !state.isShared { preparation.finish() }
     }
 
-    /// The same world with another seed. `isAfresh` says whether it is to be reset, and so keeps nothing.
+    /// The same world with another seed. With `isAfresh`, it keeps neither rotated keys nor caches.
     init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
         name = world.name
         budget = world.budget
@@ -70,15 +71,15 @@ package final class World: Sendable {
     var preparation: Preparation { state.preparation }
     package var streams: OpenStreams { state.streams }
 
-    /// Looks at the tables. Nothing slow belongs in here.
+    /// Reads the tables. `body` does nothing slow.
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.store.read(body)
     }
 
-    /// Changes the tables. What `body` does is committed when this returns. Nothing slow belongs in here, and nothing but reading and
-    /// writing tables: a store that is shared may run it again.
+    /// Changes the tables. The changes that `body` makes are committed when this returns. `body` does nothing slow, and
+    /// only reads and writes tables: with a shared store, it may run again.
     ///
     /// - Throws: Why the change can't be committed: then nothing has changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
@@ -90,21 +91,21 @@ package final class World: Sendable {
         try state.store.update(body)
     }
 
-    /// Whether whoever asks is the first to learn that the world was made by this process.
+    /// Returns `true` once for a world that this process made, to the first who asks.
     package func isNewToWhoeverAsks() -> Bool {
         !state.store.isKept && !state.isToldNew.exchange(true, ordering: .relaxed)
     }
 
-    /// Notes that a request may have changed it.
+    /// Records that a request may have changed the world.
     package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 
-    /// Whether it was looked at only: nobody changed it, it has given nothing out, and nobody listens to it.
+    /// Whether the world is as it was made: without changes, issued values and listeners.
     var isUntouched: Bool {
         !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !inboxListeners.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
     }
 
-    /// The world afresh from its seed. Requests that are under way keep what they have read.
+    /// Begins the world anew from its seed. Requests that are running keep what they have read.
     package func reset() throws(StoreFailure) {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
         try state.store.reset(
@@ -121,7 +122,7 @@ package final class World: Sendable {
         forgetMail()
         inboxListeners.tell()
         FreedMemory.giveBackSoon()
-        // It waits for the archive, which isn't done under a lock.
+        // Clearing waits for the archive, so it isn't done under a lock.
         if recording.isShared { try recording.clear(forgetting: false) }
     }
 
@@ -129,10 +130,10 @@ package final class World: Sendable {
 
     // MARK: - Faults
 
-    /// Where worlds are shared, another replica may have ordered some.
+    /// Whether faults may be queued. In a shared world, another replica may have ordered some.
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
-    /// Orders a fault. `nil` when there are too many.
+    /// Orders a fault. Returns `nil` when there are too many.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         return try update { tables in
@@ -141,15 +142,15 @@ package final class World: Sendable {
         }
     }
 
-    /// The fault that is due at this exchange, if any is.
+    /// Removes and returns the fault that is due at this exchange, if there is one.
     func takeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
         guard mayHaveFaults, let traits = endpoint.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
-        // Whether one matches may depend on the tables, so that is found out before the lock is taken again.
-        // Read once, however many faults ask.
+        // Matching may read the tables, so it happens before the lock is taken again. The fields are read once, for all
+        // faults.
         let fields = Once { exchange.fields }
         let matching = withoutActuallyEscaping(client) { client in
             withoutActuallyEscaping(shortPaths) { shortPaths in
@@ -173,7 +174,7 @@ package final class World: Sendable {
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
-    /// The fault that is due at this step of SMTP, if any is. It has taken effect then.
+    /// Returns the fault that is due at this step of SMTP, if there is one. It counts as finished.
     package func takeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
@@ -202,7 +203,7 @@ package final class World: Sendable {
         scenarioOrders.first { $0.value.faults.contains(fault.id) }?.key
     }
 
-    /// The exchange is over. Its changes are committed: an answer isn't refused because the fault can't be counted.
+    /// Counts the fault after its exchange. A failure is ignored, since the exchange's changes are committed already.
     func finish(_ applied: AppliedFault) {
         do throws(StoreFailure) {
             try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
@@ -212,7 +213,7 @@ package final class World: Sendable {
     }
 }
 
-/// A value that is worked out when it is first asked for.
+/// A value that is computed on first use.
 private final class Once<Value> {
     private let make: () -> Value
     lazy var value = make()

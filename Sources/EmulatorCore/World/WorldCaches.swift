@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Caches of a world, one of each type: what providers have worked out and can work out again. Outside the world's lock.
+/// The caches of a world, one of each type, for results that providers can compute again. They aren't under the world's
+/// lock.
 package final class WorldCaches: Sendable {
     private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
 
@@ -14,7 +15,7 @@ package final class WorldCaches: Sendable {
         }
     }
 
-    /// Those that hold what no seed says, such as leases.
+    /// The caches that don't depend on the seed, such as leases.
     var kept: WorldCaches {
         let others = WorldCaches()
         let kept = caches.withLock { $0.filter { !$1.followsSeed } }
@@ -28,7 +29,7 @@ package final class WorldCaches: Sendable {
 /// A cache that belongs to a world.
 package protocol WorldCache: AnyObject, Sendable {
     init()
-    /// Whether it goes when the world's seed is extended.
+    /// Whether the cache is dropped when the world's seed is extended.
     var followsSeed: Bool { get }
 }
 

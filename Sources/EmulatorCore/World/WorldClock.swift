@@ -1,7 +1,7 @@
 import Synchronization
 import Time
 
-/// A world's time: the machine's, moved, or standing still. It never leaves the years 1970 to 9999.
+/// A world's clock: the machine's time, moved or frozen. It never leaves the years 1970 to 9999.
 package struct WorldClock: WorldValue {
     package static let name = "clock"
 
@@ -9,7 +9,7 @@ package struct WorldClock: WorldValue {
     private var frozenAt: Instant?
 
     package init(_ seed: Seed) {
-        // Frozen first, so that not a millisecond goes by after the time is set.
+        // Freeze first, so that not a millisecond passes after the time is set.
         if seed.clock.freeze { freeze(true) }
         if let time = seed.clock.set { set(time) }
     }
@@ -18,14 +18,14 @@ package struct WorldClock: WorldValue {
 
     package var now: Instant { frozenAt ?? MachineClock.now + offset }
 
-    /// `false`, with the clock as it was, when it would leave the years 1970 to 9999.
+    /// Moves the clock forward. Returns `false`, and changes nothing, if it would leave the years 1970 to 9999.
     package mutating func advance(by span: TimeSpan) -> Bool {
         guard let time = now.advanced(by: span) else { return false }
         if isFrozen { frozenAt = time } else { offset = offset + span }
         return true
     }
 
-    /// How far it was moved since it was as `other`.
+    /// Returns how far it was moved since it was equal to `other`.
     func distance(from other: WorldClock) -> TimeSpan {
         if let frozenAt, let before = other.frozenAt { return frozenAt - before }
         return offset - other.offset
@@ -45,7 +45,7 @@ package struct WorldClock: WorldValue {
         }
     }
 
-    /// Back to the machine's time.
+    /// Returns to the machine's time.
     package mutating func reset() {
         offset = .zero
         frozenAt = nil

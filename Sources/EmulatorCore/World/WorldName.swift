@@ -3,26 +3,27 @@ import JSON
 
 /// The names of worlds.
 package enum WorldName {
-    /// How many bytes a name may have.
+    /// The number of bytes that a name may have.
     package static let limit = 64
-    /// How many a label of a host name may have: <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
+    /// The number of bytes that a label of a host name may have:
+    /// <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
     private static let labelLimit = 63
-    /// Hexadecimal digits of the text's digest.
+    /// The number of hexadecimal digits that a made name has of its text's digest.
     private static let digestLength = 12
 
-    /// What a name looks like, as a part of a sentence.
+    /// The rule for names, as a part of a sentence.
     package static let rule = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
 
-    /// Whether a world can be called this. Names are compared character by character; a host name, which is always in lower case,
-    /// leads to a world whose name is so.
+    /// Returns whether a world can have this name. Names differ in case; a host name, which is always in lower case,
+    /// finds only worlds with a name in lower case.
     package static func isValid(_ name: String) -> Bool { name.utf8.count <= limit && TextRule.identifier.holds(name) }
 
-    /// A world's name made from any text, such as a test's: lower-case letters, digits and single hyphens, at most 63, so that it
-    /// works in a path, in a host name and as a proxy's user. The same text always gives the same name.
+    /// Returns a world's name for any text, such as a test's: lower-case letters, digits and single hyphens, at most
+    /// 63, so that it works in a path, in a host name and as a proxy's user. The same text always gives the same name.
     ///
-    /// A text that is such a name already stays as it is. Of any other one, what can be read is kept, and 12 digits of its
-    /// SHA-256 digest follow, so that different texts give different names. `default` counts as another text: it is the name of
-    /// the world that a text of one's own shouldn't share.
+    /// A text that is such a name stays as it is. From any other, the readable part is kept, and 12 digits of the
+    /// text's SHA-256 digest follow, so that different texts give different names. `default` is treated as such another
+    /// text, because it names the world of requests that name none.
     package static func made(from text: String) -> String {
         let readable = readablePart(of: text)
         if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != WorldRegistry.defaultName {
@@ -34,7 +35,7 @@ package enum WorldName {
         return kept.isEmpty ? "world-\(digest)" : "\(kept)-\(digest)"
     }
 
-    /// Letters of ASCII in lower case and digits, with a hyphen in place of what lies between them.
+    /// Returns the text's ASCII letters in lower case and its digits, with a hyphen for anything between them.
     private static func readablePart(of text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -3,22 +3,22 @@ import Synchronization
 
 /// A port that leads to one world. It is closed when the last reference to it is gone.
 package protocol WorldPort: AnyObject, Sendable {
-    /// The port that is listened on.
+    /// The port's number.
     var port: UInt16 { get }
-    /// Returns when nothing is accepted any more.
+    /// Stops listening. When it returns, no connection is accepted any more.
     func close()
 }
 
 extension LabelledPort: WorldPort {}
 
-/// Opens ports of their own for worlds. The server that listens is made after whoever asks for ports, and given later.
+/// Opens ports for single worlds. The server that listens is made later than this, and given to `begin`.
 package final class WorldPorts: Sendable {
-    /// How many ports there may be that were opened while the daemon runs.
+    /// The number of ports that can be opened while the daemon runs.
     package static let limit = 128
 
     package typealias Listen = @Sendable (_ port: UInt16, _ world: String) throws(ListenError) -> any WorldPort
 
-    /// What is spoken at the ports.
+    /// The protocol of a port.
     package enum Kind: Sendable {
         case http
         case smtp
@@ -35,9 +35,9 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// Why a world gets no port.
+    /// The reason why a world gets no port.
     package enum Refusal: Error {
-        /// It has another one.
+        /// The world has another port already.
         case other(UInt16)
         case tooMany
         /// The daemon serves HTTPS only, or takes no mail.
@@ -58,10 +58,10 @@ package final class WorldPorts: Sendable {
 
     package init(_ kind: Kind = .http) { self.kind = kind }
 
-    /// The port of the daemon's own; `nil` without one.
+    /// The server's main port; `nil` without one.
     package var main: UInt16? { state.withLock { $0.main } }
 
-    /// Gives it the server. `main` is the server's own port.
+    /// Starts opening ports with the server's `listen`. `main` is the server's main port.
     package func begin(main: UInt16, _ listen: @escaping Listen) {
         state.withLock { state in
             state.main = main
@@ -69,7 +69,7 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// Opens a port that stays as long as the daemon runs, whatever becomes of the world.
+    /// Opens a port that stays open as long as the daemon runs, even when the world is removed.
     package func open(_ port: UInt16, forEver world: String) throws(ListenError) -> UInt16 {
         guard let listen = state.withLock({ $0.listen }) else {
             throw ListenError(
@@ -81,7 +81,7 @@ package final class WorldPorts: Sendable {
         return opened.port
     }
 
-    /// Closes the ports that would stay.
+    /// Closes the ports that were opened for ever.
     package func end() {
         let fixed = state.withLock { state in
             defer { state.fixed = [:] }
@@ -91,24 +91,24 @@ package final class WorldPorts: Sendable {
         _ = consume fixed
     }
 
-    /// The port that stays.
+    /// Returns the world's port that was opened for ever.
     package func fixed(_ world: String) -> UInt16? { state.withLock { $0.fixed[world]?.port } }
 
     fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {
         guard let listen = state.withLock({ $0.listen }) else { throw .notServed }
         guard let lease = allowance.take() else { throw .tooMany }
         do throws(ListenError) { return Opened(try listen(port, world), lease) } catch {
-            // A call has no options.
+            // The error names an option, but a control call has none.
             throw .cannotListen(error.description.replacing(#/ with --[a-z-]*port|--[a-z-]*port /#, with: ""))
         }
     }
 }
 
 extension World {
-    /// The port that it was given while the daemon runs.
+    /// Returns the port that the world was given while the daemon runs.
     package func port(_ kind: WorldPorts.Kind) -> UInt16? { state.openedPorts.withLock { $0[kind]?.port.port } }
 
-    /// Gives it a port of its own, 0 for a free one, until it goes. It keeps the one that it has.
+    /// Opens a port for the world, 0 for any free one, until the world is removed. A world that has a port keeps it.
     package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
         try state.openedPorts.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
             if let port = ports.fixed(name) ?? opened[ports.kind]?.port.port {
@@ -121,12 +121,12 @@ extension World {
         }
     }
 
-    /// Closes the port that it was given while the daemon runs.
+    /// Closes the port that the world was given while the daemon runs.
     package func closePort(_ kind: WorldPorts.Kind) {
         state.openedPorts.withLock { $0.removeValue(forKey: kind) }?.port.close()
     }
 
-    /// Closes the ports that it was given while the daemon runs.
+    /// Closes all ports that the world was given while the daemon runs.
     func closePorts() {
         let opened = state.openedPorts.withLock { opened in
             defer { opened = [:] }

@@ -2,19 +2,19 @@ import JSON
 import Synchronization
 import Time
 
-/// The worlds of one daemon, made on first use. When there are as many as there may be, those that were only looked at make
-/// way for new ones, the least recently used first; then those that nobody has used for a minute.
+/// The worlds of one daemon, made on first use. When the limit is reached, unchanged worlds are evicted, the least
+/// recently used first; then those that nobody has used for a minute.
 package final class WorldRegistry: Sendable {
-    /// There are never more worlds than this.
+    /// The number of worlds that there may be.
     package static let limit = 10_000
-    /// Seconds without use after which a world is dropped; that of requests that name none stays.
+    /// Seconds without use after which a world is dropped, except that of requests that name none.
     package static let idleLimit = 3_600
-    /// Seconds without use after which a world makes way for a new one when there are too many.
+    /// Seconds without use after which a world may be evicted for a new one.
     package static let evictionLimit = 60
-    /// As many go at once, so that looking for them is rare.
+    /// The number of worlds that are evicted at once, so that evictions are rare.
     private static let evictionCount = limit / 16
     package static let defaultName = "default"
-    /// The world of requests that name none. It stays.
+    /// The name of the world of requests that name none. It is never dropped.
     package let unnamed: String
 
     struct State {
@@ -22,9 +22,9 @@ package final class WorldRegistry: Sendable {
         var lastSweep: Int
         var counts = Counts()
         var uses = 0
-        /// When no world could be found that makes way.
+        /// The time when no world could be evicted for a new one.
         var fullAt: Int?
-        /// Where worlds are shared.
+        /// The state that only shared worlds need.
         var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
@@ -35,15 +35,15 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// How many worlds went, and why.
+    /// The number of worlds that were dropped, by reason.
     package struct Counts: Sendable {
-        /// Nobody had used them for an hour.
+        /// Worlds that nobody had used for an hour.
         package var idle = 0
-        /// They had been looked at only, and made way.
+        /// Unchanged worlds that were evicted.
         package var untouched = 0
-        /// They held something, and made way all the same.
+        /// Changed worlds that were evicted.
         package var changed = 0
-        /// Worlds that couldn't be made, because all others were in use.
+        /// Requests for new worlds that were refused, because all others were in use.
         package var refused = 0
     }
 
@@ -52,15 +52,15 @@ package final class WorldRegistry: Sendable {
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>
     private let first: World
-    /// Empty where worlds aren't shared.
+    /// The locks for loading shared worlds; empty where worlds aren't shared.
     let turns: [Turn]
     package let budget: ProcessBudget
-    /// `nil` where worlds are in memory only.
+    /// The archive; `nil` where worlds are in memory only.
     package let archive: (any Archive)?
     /// The machine's monotonic clock, in seconds.
     let now: @Sendable () -> Int
 
-    /// Worlds that are in memory only.
+    /// Makes a registry of worlds that are in memory only.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, now: @escaping @Sendable () -> Int = { MachineClock.uptime }
@@ -68,7 +68,7 @@ package final class WorldRegistry: Sendable {
         self.init(seed, generator, budget, unnamed, nil, WorldStore(unnamed, seed), now)
     }
 
-    /// Worlds that are kept in an archive, where there is one.
+    /// Makes a registry of worlds that are kept in an archive, if there is one.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, archive: (any Archive)?,
@@ -99,13 +99,13 @@ package final class WorldRegistry: Sendable {
     /// Whether other daemons may read and change the same worlds.
     package var isShared: Bool { archive?.isShared ?? false }
 
-    /// How what keeps the worlds is.
+    /// The health of the store.
     package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
 
-    /// The world of requests that name none, as this daemon knows it.
+    /// The world of requests that name none, as this daemon holds it.
     package var main: World { held(unnamed) ?? first }
 
-    /// A world as it is in the store, or a new one.
+    /// Returns a world as the store has it, or a new one.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -116,8 +116,8 @@ package final class WorldRegistry: Sendable {
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// Those that this daemon holds, by name, with the seconds since each was last used here. Where worlds are shared, there may be
-    /// others: see ``list``.
+    /// The worlds that this daemon holds, by name, with the seconds since each was last used here. If worlds are
+    /// shared, there may be others: see ``list``.
     package var all: [(world: World, idle: Int)] {
         let now = now()
         let (worlds, gone) = state.withLock { state in
@@ -126,13 +126,13 @@ package final class WorldRegistry: Sendable {
                 state.worlds.values.map { (world: $0, idle: now - $0.state.lastUse.load(ordering: .relaxed)) }, gone
             )
         }
-        // Freed outside the lock.
+        // The worlds are freed outside the lock.
         _ = consume gone
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// `nil` for a name that can't be one, and when all worlds that there may be are in use. Where worlds are shared, and `refreshing`,
-    /// what others have done is seen in it that happened before.
+    /// Returns the world of this name, made if necessary; `nil` for an invalid name, and when too many worlds are in
+    /// use. If worlds are shared and `refreshing`, it has all changes that other daemons have made before.
     package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
         if isShared { return try shared(name, makes: true, refreshing: refreshing) }
@@ -164,29 +164,29 @@ package final class WorldRegistry: Sendable {
         return world
     }
 
-    /// The world of this name, if it has been made, by whichever daemon.
+    /// Returns the world of this name, if this or another daemon has made it.
     package func existing(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard isShared, WorldName.isValid(name) else { return held(name) }
         return try shared(name, makes: false, refreshing: refreshing)
     }
 
-    /// The world of this name, if this daemon holds it.
+    /// Returns the world of this name, if this daemon holds it.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Lets all worlds go, when nothing is served any more: what answers for a world with a seed of its own refers to the
-    /// registry.
+    /// Removes all worlds from memory after the server has stopped. The endpoints of worlds with a seed of their own
+    /// refer to the registry, which would never be freed otherwise.
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
             return state.worlds
         }
         budget.recordings.close()
-        // Freed outside the lock.
+        // The worlds are freed outside the lock.
         _ = consume worlds
         archive?.close()
     }
 
-    /// Puts one world in the place of another. `false` when that isn't there any more.
+    /// Replaces a world by another. Returns `false` when the first isn't there any more.
     func replace(_ world: World, with other: World) -> Bool {
         state.withLock { state in
             guard state.worlds[world.name] === world else { return false }
@@ -195,7 +195,8 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Drops a world and closes its ports; its next use makes it afresh. `false` when there is none, or it is the one of requests that name none.
+    /// Drops a world and closes its ports; on next use it is made anew. Returns `false` when there is none, or it is
+    /// the one of requests that name none.
     package func drop(_ name: String) throws(StoreFailure) -> Bool {
         guard name != unnamed else { return false }
         guard !isShared else { return try dropShared(name) }
@@ -206,12 +207,12 @@ package final class WorldRegistry: Sendable {
         return true
     }
 
-    /// Drops a world that was made for a call which is refused, unless somebody has used it meanwhile.
+    /// Drops a world that was made for a refused call, unless somebody has used it meanwhile.
     package func dropUntouched(_ world: World) throws(StoreFailure) {
         if world.isUntouched { _ = try drop(world.name) }
     }
 
-    /// Removes a world, so that one of the same name is another. `false` when it had gone before.
+    /// Removes a world, so that another can have its name. Returns `false` when it was removed before.
     private func remove(_ world: World) throws(StoreFailure) -> Bool {
         try state.withLock { (state) throws(StoreFailure) -> Bool in
             guard try world.state.store.remove() else { return false }
@@ -220,14 +221,14 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Lets idle worlds go, and returns them.
+    /// Removes idle worlds, and returns them.
     func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
             world.name != unnamed && !world.isNeededHere
                 && now - world.state.lastUse.load(ordering: .relaxed) >= WorldRegistry.idleLimit
         }
-        // Where worlds are shared, they go from memory only.
+        // Shared worlds are removed from memory only.
         guard !isShared else {
             for world in gone { state.worlds[world.name] = nil }
             return gone
@@ -237,7 +238,7 @@ package final class WorldRegistry: Sendable {
         return removed
     }
 
-    /// Removes worlds, and returns those that went: one that the archive can't remove stays.
+    /// Removes worlds, and returns those that were removed: one that the archive can't remove stays.
     private func remove(_ worlds: [World], from state: inout State) -> [World] {
         worlds.filter { world in
             do throws(StoreFailure) { try world.state.store.remove() } catch {
@@ -249,7 +250,7 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Makes room, and returns what went.
+    /// Evicts worlds to make room for new ones, and returns them.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
         let others = leastUsed(state)
         let untouched = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
@@ -265,14 +266,14 @@ package final class WorldRegistry: Sendable {
         return gone
     }
 
-    /// All but the one that stays, the least recently used first.
+    /// Returns all worlds but the one that is never dropped, the least recently used first.
     private func leastUsed(_ state: State) -> [World] {
         state.worlds.values.filter { $0.name != unnamed }
             .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
             .sorted { $0.number < $1.number }.map(\.world)
     }
 
-    /// Lets shared worlds go from memory, where they are still there for all, when too many are held. Returns what went.
+    /// Removes shared worlds from memory when too many are held; they stay in the archive. Returns them.
     func unload(_ state: inout State) -> [World] {
         guard state.worlds.count >= WorldRegistry.limit else { return [] }
         let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)
@@ -280,7 +281,7 @@ package final class WorldRegistry: Sendable {
         return Array(gone)
     }
 
-    /// Says in the log what went, if anything did but by lying idle.
+    /// Logs how many worlds were evicted or refused since `before`.
     func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {

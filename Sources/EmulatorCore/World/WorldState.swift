@@ -2,10 +2,10 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// What stays of a world when its seed is replaced or extended.
+/// The part of a world that stays when its seed is replaced or extended.
 final class WorldState: Sendable {
     let recording: Recording
-    /// For whoever searches the inbox or listens to it.
+    /// The queue on which the inbox is searched, and its listeners are called.
     let inboxQueue = DispatchQueue(label: "understudy.inbox")
     let inboxListeners: Listeners
     let inboxSize: MailBudget.Part
@@ -15,16 +15,17 @@ final class WorldState: Sendable {
     /// Whether other daemons may change the world.
     let isShared: Bool
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
-    /// When the world was last asked for, on the machine's monotonic clock, in seconds.
+    /// The time when the world was last used, in seconds of the machine's monotonic clock.
     let lastUse = Atomic<Int>(0)
-    /// Counts up with every use of any world.
+    /// The number of the world's last use, counted over all worlds.
     let useNumber = Atomic<Int>(0)
     /// See `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
-    /// Whether somebody was told that the world is new.
+    /// Whether a client was told that the world is new.
     let isToldNew = Atomic<Bool>(false)
-    /// Whether a fault may be queued. Asked before the lock is taken: workers that wait for it cost more than what they do.
+    /// Whether a fault may be queued. Checked before the lock is taken: waiting for it would cost more than the work
+    /// under it.
     let mayHaveFaults: Atomic<Bool>
 
     init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
