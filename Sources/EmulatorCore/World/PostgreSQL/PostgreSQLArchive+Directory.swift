@@ -1,6 +1,6 @@
 import PostgreSQL
 
-// What daemons share beside the tables of worlds: texts, and what there is to know of all worlds.
+// The part of the archive that daemons share beside the tables of worlds: texts, and the list of all worlds.
 
 extension PostgreSQLArchive {
     package func text(_ name: String) throws(StoreFailure) -> String? {
@@ -45,7 +45,7 @@ extension PostgreSQLArchive: WorldDirectory {
         }
     }
 
-    /// As many go in one transaction.
+    /// The number of worlds that are removed in one transaction.
     private static let removedAtOnce = 100
 
     package func removeIdle(
@@ -80,7 +80,8 @@ extension PostgreSQLArchive: WorldDirectory {
 }
 
 extension PostgreSQLSchema {
-    /// Removes everything of a world. Whoever is about to change it has locked the first of the rows, or finds it gone.
+    /// Returns the calls that remove everything of a world. The first call removes the world's row, which a daemon that
+    /// is changing the world has locked; one that begins later finds it gone.
     static func removal(of world: Int64) -> [PostgreSQLCall] {
         [remove, removeRows, removeChanges].map { $0(.integer(world)) }
     }

@@ -8,9 +8,9 @@ import PostgreSQL
     import Foundation
 #endif
 
-// How worlds are read and changed. A commit is one transaction, with the version from which the change began: where another daemon has
-// changed the world since, all of it fails. When the change is made again, the world's row is locked first, so that nobody comes in
-// between.
+// Reading and changing worlds. A commit is one transaction that names the version from which the change began: if
+// another daemon has changed the world since, all of it fails. The second attempt locks the world's row first, so that
+// no other commit comes between.
 
 extension PostgreSQLArchive {
     package func worlds() throws(StoreFailure) -> [String] {
@@ -42,7 +42,7 @@ extension PostgreSQLArchive {
         try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
     }
 
-    /// All of it as of one moment; `nil` when there is no world of this name.
+    /// Reads a world, all of it at one version; `nil` when there is none of this name.
     private func read(_ name: String, _ connection: PostgreSQLConnection) throws(PostgreSQLError) -> ArchivedWorld? {
         let results = try run(
             connection, PostgreSQLSchema.beginReading(), PostgreSQLSchema.find(.text(name)),
@@ -73,14 +73,14 @@ extension PostgreSQLArchive {
             }
             return
         }
-        // Where a seeded row was removed, its key is its value.
+        // For a removed seeded row, the value is the row's key.
         world.rows.append(
             ArchivedRow(
                 table: rows.text(row, 0), key: rowKind == .removed ? value : rows.text(row, 1), kind: rowKind,
                 place: rows.integer(row, 3), value: rowKind == .removed ? "" : value))
     }
 
-    /// Makes the world. `false` when another daemon was first.
+    /// Makes the world. Returns `false` when another daemon was faster.
     private func make(
         _ name: String, _ values: [ArchivedValue], _ connection: PostgreSQLConnection
     ) throws(PostgreSQLError) -> Bool {
@@ -104,7 +104,7 @@ extension PostgreSQLArchive {
         return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
     }
 
-    /// Whether each change follows the one before it, and the first one the version.
+    /// Returns whether each change follows the one before it, and the first one follows the version.
     private static func follow(_ changes: [ArchivedChange], _ version: Int64) -> Bool {
         var version = version
         for change in changes {
@@ -148,7 +148,7 @@ extension PostgreSQLArchive {
         return try outcome(sent, of: world, next)
     }
 
-    /// Commits in two round trips, of which the first locks the world's row and brings what others have changed.
+    /// Commits in two round trips. The first locks the world's row and reads what others have changed.
     private func commitLocked(
         to world: Int64, after version: Int64, _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome {
@@ -187,7 +187,8 @@ extension PostgreSQLArchive {
         return try outcome(sent, of: world, next)
     }
 
-    /// All that is sent. The first call fails unless the world has the version from which the change began.
+    /// Returns all calls of a commit. The first call fails unless the world has the version from which the change
+    /// began.
     private func calls(
         for change: WorldChange, to world: Int64, from before: Int64, to version: Int64
     ) throws(StoreFailure) -> [PostgreSQLCall] {
@@ -217,10 +218,10 @@ extension PostgreSQLArchive {
         return .conflict
     }
 
-    /// Looks whether a change was committed whose connection was lost meanwhile. As long as the transaction may still be committed, it
-    /// has a lock, for which this waits.
+    /// Returns whether a change was committed although its connection was lost. As long as the transaction may still be
+    /// committed, it has a lock, for which this waits.
     ///
-    /// - Throws: `unknown` when that can't be found out.
+    /// - Throws: `unknown` when that can't be determined.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
         let deadline = ContinuousClock.now + .seconds(2)
         while true {
@@ -233,7 +234,7 @@ extension PostgreSQLArchive {
                                 PostgreSQLSchema.begin(), PostgreSQLSchema.lock(.integer(world)),
                                 PostgreSQLSchema.change(.integer(world), .integer(version), .integer(writer)),
                             ], until: limit)[2].count > 0
-                    // What was sent may still arrive, and then finds another version.
+                    // Calls that were sent may still arrive, and must then find another version.
                     let calls = found ? [] : [PostgreSQLSchema.skipVersion(.integer(world))]
                     try connection.run(calls + [PostgreSQLSchema.commit()], until: limit)
                     return found
@@ -255,14 +256,14 @@ extension PostgreSQLArchive {
 }
 
 extension PostgreSQLSchema {
-    /// Writes a value that the world has one of.
+    /// Returns the call that writes a value, of which the world has one.
     fileprivate static func put(_ value: ArchivedValue, of world: Int64) -> PostgreSQLCall {
         putRow(
             .integer(world), .text(""), .bytes(Array(value.name.utf8)), .integer(0), .integer(valueKind),
             .bytes(Array(value.value.utf8)))
     }
 
-    /// Writes a row, or removes it.
+    /// Returns the call that writes or removes a row.
     fileprivate static func put(_ row: ArchivedRow, of world: Int64) -> PostgreSQLCall {
         let (id, table, key) = (
             PostgreSQLValue.integer(world), PostgreSQLValue.text(row.table), PostgreSQLValue.bytes(writtenKey(row.key))

@@ -4,20 +4,21 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// Keeps worlds in a database of PostgreSQL's, for any number of daemons.
+/// Keeps worlds in a PostgreSQL database, for any number of daemons.
 ///
-/// Each daemon holds the worlds that it serves in memory, as of a version, and asks once before each request for what others have
-/// changed since. Queries are answered from memory, so nothing costs more with more rows.
+/// Each daemon holds the worlds that it serves in memory, at a version, and before each request asks once for the
+/// changes that others have made since. Queries are answered from memory, so they cost the same however many rows there
+/// are.
 package final class PostgreSQLArchive: Archive {
     let pool: PostgreSQLPool
-    /// Tells this daemon's changes from others'.
+    /// A number that is in this daemon's changes, and in no other's.
     let writer: Int64
     private let membership: Mutex<Membership>
-    /// Whether the schema goes with this.
+    /// Whether the schema is dropped when the archive is closed.
     private let isTemporary: Bool
     private let isClosed = Atomic<Bool>(false)
 
-    /// This daemon among the others.
+    /// This daemon's number, and the list of all daemons.
     private struct Membership {
         var number: Int
         var replicas: [StoreHealth.Replica] = []
@@ -25,9 +26,10 @@ package final class PostgreSQLArchive: Archive {
 
     package let isShared = true
 
-    /// Connects, and makes what isn't there yet.
+    /// Connects, and makes the tables that don't exist yet.
     ///
-    /// - Parameter url: As libpq reads it. With `#temporary` at its end, everything lies in a schema of its own, which goes with this.
+    /// - Parameter url: A URL that libpq can read. With `#temporary` at its end, everything is in a schema of its own,
+    ///   which is dropped when the archive is closed.
     package init(_ url: String) throws(PostgreSQLStartFailure) {
         CertificateDigests.prepare()
         let suffix = "#temporary"
@@ -72,7 +74,7 @@ package final class PostgreSQLArchive: Archive {
         if (try? writeMuch()) != nil { pool.noteRoom() }
     }
 
-    /// As much as a large request may write, which no compression makes smaller: what is full has no room for it.
+    /// Writes 64 kB of random text, which can't be compressed, to find out whether the disk is still full.
     private func writeMuch() throws(StoreFailure) {
         var random = Randomness(seed: nil)
         let text = Base64URL.encode(random.bytes(49_152))
@@ -82,7 +84,7 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Keeps the seed from which worlds begin, or sees that it is the one that was kept.
+    /// Stores the seed's digest, or checks that it equals the stored one.
     package func begin(with seed: Seed) throws(PostgreSQLStartFailure) {
         let digest = seed.digest
         let known: String
@@ -95,7 +97,7 @@ package final class PostgreSQLArchive: Archive {
                 + "the same, or this one in another schema (?options=-csearch_path%3DNAME)")
     }
 
-    /// Nothing is served any more.
+    /// Leaves the list of replicas, and closes the connections. Called when the server has stopped.
     package func close() {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(replica)), .integer(writer))]
@@ -141,7 +143,7 @@ package final class PostgreSQLArchive: Archive {
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// From one time that a daemon says that it is there to the next.
+    /// The seconds between two calls of `upkeep`.
     private static let upkeepPause: UInt32 = 10
 
     private func startUpkeep() {
@@ -157,7 +159,7 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Says that this daemon is there, looks who else is, and removes changes that everybody has.
+    /// Notes that this daemon is alive, reads the list of the others, and removes changes that every daemon has.
     func upkeep() throws(StoreFailure) {
         let (number, writer) = (replica, writer)
         let results = try pool.use { connection throws(PostgreSQLError) in
@@ -166,13 +168,13 @@ package final class PostgreSQLArchive: Archive {
                     PostgreSQLSchema.seen(.integer(Int64(number)), .integer(writer)), PostgreSQLSchema.replicas(),
                 ], until: .now + PostgreSQLPool.answerLimit)
         }
-        // It was away for so long that its number may be another's.
+        // It hadn't noted itself for so long that another daemon may have its number.
         guard results[0].changed == 1 else { return try join() }
         let replicas = (0..<results[1].count).map { row in
             StoreHealth.Replica(number: Int(results[1].integer(row, 0)), name: results[1].text(row, 1))
         }
         membership.withLock { $0.replicas = replicas }
-        // One of them does it for all.
+        // One of the replicas does it for all.
         guard replicas.first?.number == number else { return }
         _ = try pool.use { connection throws(PostgreSQLError) in
             try connection.run([PostgreSQLSchema.trim()], until: .now + PostgreSQLPool.answerLimit)
@@ -180,7 +182,7 @@ package final class PostgreSQLArchive: Archive {
     }
 }
 
-/// Why a database can't be used, in a line without a password.
+/// The reason why a database can't be used, in a line without a password.
 package struct PostgreSQLStartFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
 

@@ -19,7 +19,7 @@ struct PostgreSQLLayout {
                         + "this one's \(PostgreSQLSchema.version)): "
                         + (isNewer ? "use that version" : "use another schema (?options=-csearch_path%3DNAME)"))
             } catch {
-                // Where another daemon makes the same tables now, they are there a moment later.
+                // If another daemon is making the same tables, they exist a moment later.
                 guard attempt < 20, PostgreSQLLayout.isRivals(error), !connection.isBroken else {
                     throw StoreFailure(error)
                 }
@@ -42,7 +42,7 @@ struct PostgreSQLLayout {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// Makes what isn't there. Returns the version of what is there, where that is another than this program's.
+    /// Makes the tables that don't exist. Returns the version of the existing tables, if it isn't this program's.
     private func otherVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
@@ -58,12 +58,13 @@ struct PostgreSQLLayout {
             return version == PostgreSQLSchema.version ? nil : version
         }
         let calls = PostgreSQLSchema.tables.map { call($0) }
-        // Prepared one after the other: a statement can't be prepared before its table is there.
+        // The calls run one after the other, because a statement can be prepared only when its table exists.
         try run(connection, [PostgreSQLSchema.begin()] + calls + [PostgreSQLSchema.commit()])
         return nil
     }
 
-    /// The first name in a search path, which may be in quotation marks: <https://www.postgresql.org/docs/current/ddl-schemas.html>
+    /// Returns the first name in a search path, which may be in quotation marks:
+    /// <https://www.postgresql.org/docs/current/ddl-schemas.html>
     static func firstSchema(_ path: String) -> String? {
         for part in path.split(separator: ",") {
             let name = part.filter { $0 != "\"" && $0 != " " }

@@ -4,14 +4,15 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// A daemon's connections to the database that keeps its worlds: few, and shared by all its requests.
+/// A daemon's connections to the database that keeps its worlds: few, and shared by all requests.
 ///
-/// While the server can't be reached, whoever asks is refused at once, and one now and then tries again.
+/// While the server can't be reached, requests are refused at once, and one of them tries to connect every now and
+/// then.
 final class PostgreSQLPool: Sendable {
-    /// A connection that is in nobody's hands but its holder's.
+    /// A connection, used by one thread at a time.
     private struct Held: @unchecked Sendable {
         let connection: PostgreSQLConnection
-        /// Of the outages that were noticed when it was made.
+        /// The number of outages that were noticed before it was made.
         let outages: Int
     }
 
@@ -21,25 +22,25 @@ final class PostgreSQLPool: Sendable {
         var waiting: [DispatchSemaphore] = []
         var failure: StoreFailure?
         var failingSince: Instant?
-        /// Why the server, which can be reached, has no room for changes; `nil` when it has.
+        /// The reason why the server, which can be reached, has no space for changes; `nil` when it has.
         var full: (failure: StoreFailure, since: Instant)?
-        /// When somebody may try again.
+        /// The time from which a request may try to connect again.
         var retry = ContinuousClock.now
         var outages = 0
         var isClosed = false
     }
 
-    /// There are never more connections.
+    /// The number of connections that there may be.
     static let limit = 8
-    /// How long connecting may take.
+    /// The time that connecting may take.
     static let connectLimit = Duration.seconds(3)
-    /// How long an answer may take. The server's own limits are shorter, and say more.
+    /// The time that an answer may take. The server's own limits are shorter, and their errors say more.
     static let answerLimit = Duration.seconds(8)
-    /// From one attempt to reach a server that can't be reached to the next.
+    /// The time between two attempts to reach a server that can't be reached.
     private static let pause = Duration.milliseconds(500)
 
     let address: PostgreSQLAddress
-    /// The schema in which everything lies; `nil` for the one that the URL leads to.
+    /// The schema with the tables; `nil` for the one to which the URL leads.
     let schema: String?
     private let state = Mutex(State())
 
@@ -48,7 +49,7 @@ final class PostgreSQLPool: Sendable {
         self.schema = schema
     }
 
-    /// Why the server can't be reached, or takes no changes, and since when; `nil` when it does.
+    /// The reason why the server can't be reached or takes no changes, and the time since when; `nil` when it does.
     var failure: (failure: StoreFailure, since: Instant)? {
         state.withLock { state in
             guard let failure = state.failure, let since = state.failingSince else { return state.full }
@@ -56,11 +57,11 @@ final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// There is room again.
+    /// Notes that the server has space again.
     func noteRoom() { state.withLock { $0.full = nil } }
 
-    /// Runs `body` with a connection. When the connection turns out to have ended before anything was changed, `body` runs once more
-    /// with another.
+    /// Runs `body` with a connection. If the connection turns out to have ended before anything was changed, `body`
+    /// runs once more with another one.
     func use<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Value {
@@ -121,7 +122,7 @@ final class PostgreSQLPool: Sendable {
                 if let failure = state.failure {
                     let now = ContinuousClock.now
                     guard now >= state.retry else { return .fail(failure) }
-                    // The others are refused meanwhile.
+                    // Other requests are refused while this one tries.
                     state.retry = now + PostgreSQLPool.connectLimit + PostgreSQLPool.pause
                     state.count += 1
                     return .connect(outages: state.outages)
@@ -150,7 +151,7 @@ final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// `nil` where the server takes no more connections, and there are others for which to wait.
+    /// Connects. Returns `nil` if the server takes no more connections, but there are others to wait for.
     private func connected(_ outages: Int) throws(StoreFailure) -> Held? {
         let result: Result<PostgreSQLConnection, StoreFailure>
         do throws(StoreFailure) { result = .success(try checked(connect())) } catch { result = .failure(error) }
@@ -178,7 +179,7 @@ final class PostgreSQLPool: Sendable {
     }
 
     private func give(_ held: Held, after error: PostgreSQLError? = nil) {
-        // A session that may only read stays so, also when the server takes changes again or another server does.
+        // A session that is read-only stays so, even when the server takes changes again or another server takes over.
         let hasEnded = held.connection.isBroken || error?.state == PostgreSQLSchema.readOnlyState
         let isUsable = !hasEnded && held.connection.isIdle
         let (dropped, waiting) = state.withLock { state -> ([Held], DispatchSemaphore?) in
@@ -187,7 +188,7 @@ final class PostgreSQLPool: Sendable {
                 state.full = (failure: StoreFailure(error), since: state.full?.since ?? MachineClock.now)
             }
             if hasEnded, held.outages == state.outages {
-                // The others will have ended, too.
+                // The other connections will have ended, too.
                 state.outages += 1
                 dropped = state.idle
                 state.idle = []
@@ -206,7 +207,7 @@ final class PostgreSQLPool: Sendable {
 
     // MARK: - Connecting
 
-    /// A connection of the caller's own, with the store's time limits, in the store's schema.
+    /// Returns a new connection that isn't the pool's, with the store's time limits and schema.
     func connect() throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let deadline = ContinuousClock.now + PostgreSQLPool.connectLimit
@@ -216,8 +217,8 @@ final class PostgreSQLPool: Sendable {
         } catch { throw StoreFailure(error) }
     }
 
-    /// Whether the database is still as this program knows it, and takes changes: another program may have upgraded it, and a
-    /// standby's rows may be old.
+    /// Checks that the database has this program's layout, and takes changes: another program may have upgraded it, and
+    /// a standby's rows may be old.
     private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let results = try connection.run(
@@ -236,7 +237,7 @@ final class PostgreSQLPool: Sendable {
     }
 
     private static func settings(_ schema: String?) -> [PostgreSQLCall] {
-        // A daemon that was stopped in the middle of a change mustn't keep others from the world.
+        // A daemon that was stopped in the middle of a change must not lock others out of the world.
         let limits = [("lock_timeout", 3), ("statement_timeout", 5), ("idle_in_transaction_session_timeout", 5)]
         var calls = limits.map { name, seconds in
             PostgreSQLSchema.statement("set_\(name)", "SET \(name) = '\(seconds)s'")()
@@ -255,7 +256,7 @@ extension PostgreSQLError {
     /// Whether the connection has ended.
     var isEnd: Bool { kind == .lost || kind == .closed || isShutdown }
 
-    /// Whether the server may have run the statements all the same.
+    /// Whether the server may have run the statements although this failed.
     var isUncertain: Bool { kind == .lost || kind == .late || isShutdown }
 
     /// Whether the transaction can run again.

@@ -1,13 +1,14 @@
 import JOSE
 import PostgreSQL
 
-/// How worlds lie in a database of PostgreSQL's.
+/// The layout of worlds in a PostgreSQL database.
 ///
-/// A world has a version, which rises with each change, and its changes of the last minutes, from which daemons that hold the world
-/// learn what others did. Its rows are for those that don't hold it yet; they are in the order of their places. Values that a world
-/// has one of are rows of a table without a name. Keys and values are bytes: a text of PostgreSQL's can't hold U+0000.
+/// A world has a version, which rises with each change, and the changes of the last minutes, from which other daemons
+/// that hold the world update theirs. Its rows are for daemons that load it; they are ordered by their places. The
+/// values of a world are rows of a table without a name. Keys and values are bytes, because a PostgreSQL text can't
+/// hold U+0000.
 enum PostgreSQLSchema {
-    /// Changes with the layout. What declarations of tables say of their rows isn't part of it.
+    /// The version of the layout. The tables' declarations of rows aren't part of it.
     static let version = 3
 
     static let tables =
@@ -36,12 +37,12 @@ enum PostgreSQLSchema {
 
     /// The kind of a row that holds a value of the world.
     static let valueKind: Int64 = 3
-    /// Changes of the last minutes stay.
+    /// The time for which changes stay.
     static let changeLife = "2 minutes"
-    /// What a version may be: a hundred thousand changes a second for a year.
+    /// The possible versions: enough for a hundred thousand changes a second for a year.
     private static let versions: ClosedRange<Int64> = 0...(1 << 42)
 
-    /// A version that was read.
+    /// Returns a version that was read, if it is possible.
     static func checked(_ version: Int64) throws(StoreFailure) -> Int64 {
         guard versions.contains(version) else {
             throw StoreFailure(.unreadable, "PostgreSQL: a world can't have the version \(version)")
@@ -55,8 +56,8 @@ enum PostgreSQLSchema {
 
     // MARK: - Transactions
 
-    /// Together with the lock on the world's row, this is serializable for one world: whatever is read of a world is as of the version
-    /// that is locked, and nobody else changes it before this ends.
+    /// Together with the lock on the world's row, this is serializable for one world: all that is read of a world
+    /// belongs to the version that is locked, and nobody else changes it before the transaction ends.
     static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
@@ -83,7 +84,7 @@ enum PostgreSQLSchema {
     )
     static let has = statement("has", "SELECT 1 FROM understudy_worlds WHERE name = $1")
     static let count = statement("count", "SELECT count(*) FROM understudy_worlds")
-    /// A world that is being changed now is noted by that.
+    /// Notes a use of worlds. A world that is being changed now is skipped, since the change notes one, too.
     static let use = statement(
         "use",
         """
@@ -99,7 +100,7 @@ enum PostgreSQLSchema {
 
     // MARK: - Changes
 
-    /// At most so many at once.
+    /// The number of changes that are read at once.
     static let changeCount = 500
     static let news = statement(
         "news",
@@ -116,7 +117,7 @@ enum PostgreSQLSchema {
     static let addChange = statement("add_change", "INSERT INTO understudy_changes VALUES ($1, $2, $3, $4, now(), $5)")
     static let change = statement(
         "change", "SELECT 1 FROM understudy_changes WHERE world = $1 AND version = $2 AND writer = $3")
-    /// Fails with the state below where the world hasn't the version $2, and so takes all that is sent together with it along.
+    /// Fails with the state below if the world hasn't the version $2. All calls sent together with it then fail, too.
     static let compareAndSetVersion = statement(
         "compare_and_set_version",
         """
@@ -124,7 +125,7 @@ enum PostgreSQLSchema {
             UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// The same for a world that begins anew.
+    /// Does the same for a world that begins anew.
     static let compareAndSetBeginning = statement(
         "compare_and_set_beginning",
         """
@@ -133,16 +134,16 @@ enum PostgreSQLSchema {
             WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// Division by zero.
+    /// The state for a division by zero.
     static let otherVersionState = "22012"
-    /// A transaction that may only read was to change something.
+    /// The state for a change in a read-only transaction.
     static let readOnlyState = "25006"
-    /// The disk is full.
+    /// The state for a full disk.
     static let fullState = "53100"
-    /// Whoever would change the world from the version that it had can't any more.
+    /// Raises a world's version, so that a commit from the version before fails.
     static let skipVersion = statement(
         "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
-    /// Whoever misses one of those that go loads the world anew.
+    /// Removes old changes. A daemon that hasn't read them yet loads the world again.
     static let trim = statement(
         "trim", "DELETE FROM understudy_changes WHERE at < now() - interval '\(changeLife)'")
 
@@ -175,7 +176,7 @@ enum PostgreSQLSchema {
         "put_text",
         "INSERT INTO understudy_meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
     static let readOnly = statement("read_only", "SELECT current_setting('transaction_read_only')")
-    /// Held while a daemon chooses its number.
+    /// Locks the list of replicas while a daemon chooses its number.
     static let lockReplicas = statement(
         "lock_replicas", "SELECT 1 FROM understudy_meta WHERE name = 'replicas' FOR UPDATE")
     static let forgetReplicas = statement(
@@ -193,8 +194,8 @@ enum PostgreSQLSchema {
     static let removeReplica = statement(
         "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
 
-    /// The key of a row as it is written: indexes of PostgreSQL's take some 2,700 bytes at most. No text gives the bytes that stand
-    /// for a longer one.
+    /// Returns the key of a row as it is stored: PostgreSQL's indexes take some 2,700 bytes at most, so a longer key is
+    /// replaced by its digest, after a byte that no text has.
     static func writtenKey(_ key: String) -> [UInt8] {
         key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
     }

@@ -3,22 +3,22 @@ import SQLite
 import Synchronization
 import Time
 
-/// Keeps worlds in a file of SQLite's, which one daemon uses at a time. Each commit is a transaction of the file.
+/// Keeps worlds in an SQLite file, which one daemon uses at a time. Each commit is a transaction of the file.
 package final class SQLiteArchive: Archive {
     private let path: String
-    /// A folder that goes with this; `nil` for a file that stays.
+    /// A folder that is removed when the archive is closed; `nil` for a file that stays.
     private let temporaryFolder: String?
     private let file: Mutex<SQLiteFile>
     private let state = Mutex(State())
 
     private struct State {
-        /// Why the last change couldn't be written; `nil` when it could.
+        /// The reason why the last change couldn't be written; `nil` when it could.
         var failure: StoreFailure?
         var failingSince: Instant?
         var isClosed = false
     }
 
-    /// Opens the file or makes it. Without a path, it is a file of its own, which goes with this.
+    /// Opens the file or makes it. With an empty path, it is a temporary file, removed when the archive is closed.
     package init(_ path: String) throws(SQLiteStartFailure) {
         let folder = path.isEmpty ? try SQLiteArchive.makeFolder() : nil
         let opened = folder.map { "\($0)/worlds" } ?? path
@@ -42,7 +42,7 @@ package final class SQLiteArchive: Archive {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Keeps the seed from which worlds begin, or sees that it is the one that was kept.
+    /// Stores the seed's digest, or checks that it equals the stored one.
     package func begin(with seed: Seed) throws(SQLiteStartFailure) {
         let digest = seed.digest
         let known: String
@@ -56,7 +56,7 @@ package final class SQLiteArchive: Archive {
                 + "or with another file")
     }
 
-    /// Leaves the file to others.
+    /// Closes the file, so that others can use it.
     package func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -77,13 +77,13 @@ package final class SQLiteArchive: Archive {
     private func use<Value>(
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
-        // Typed errors don't come through the lock of a value that isn't copied.
+        // A lock doesn't pass typed errors on for a value that isn't copied.
         let result = file.withLock { file -> Outcome<Value> in
             guard !state.withLock({ $0.isClosed }) else {
                 return Outcome(.failure(StoreFailure(.gone, "the daemon has stopped")))
             }
             do throws(SQLiteError) { return Outcome(.success(try body(file))) } catch {
-                // Whoever mends a damaged file needn't start the daemon again.
+                // With the cache released, a damaged file that was repaired works without a restart.
                 file.database.releaseMemory()
                 return Outcome(.failure(StoreFailure(error)))
             }
@@ -91,20 +91,20 @@ package final class SQLiteArchive: Archive {
         return try result.value.get()
     }
 
-    /// Values are this thread's alone.
+    /// A result that only this thread uses.
     private struct Outcome<Value>: @unchecked Sendable {
         let value: Result<Value, StoreFailure>
         init(_ value: Result<Value, StoreFailure>) { self.value = value }
     }
 
-    /// Runs `body`, which changes the file: all that it does, or nothing. How that went is what `health` tells.
+    /// Runs `body`, which changes the file, in one transaction, and notes for `health` whether it failed.
     private func change<Value>(
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
         do throws(StoreFailure) {
             let isFailing = state.withLock { $0.failure != nil }
             let value = try use { file throws(SQLiteError) in
-                // One request waits for another program that has locked the file; as long as it has, others are refused at once.
+                // One request waits for a program that has locked the file. While it has, others are refused at once.
                 file.database.wait(milliseconds: isFailing ? 0 : SQLiteFile.patience)
                 return try file.change { () throws(SQLiteError) in try body(file) }
             }
@@ -132,7 +132,7 @@ package final class SQLiteArchive: Archive {
 
     package func tryAgain() {
         guard health.failure != nil else { return }
-        // As much as a large request may write: what is full has no room for it.
+        // As much as a large request may write: a full disk has no space for it.
         try? change { file throws(SQLiteError) in
             try file.statements.setText.run(.text("tried"), .text(String(repeating: "-", count: 65_536)))
         }
@@ -168,7 +168,7 @@ package final class SQLiteArchive: Archive {
         }
     }
 
-    /// Nobody else changes the file.
+    /// Returns no changes, since nobody else changes the file.
     package func news(of world: Int64, after version: Int64) -> ArchiveNews { .none }
 
     package func commit(

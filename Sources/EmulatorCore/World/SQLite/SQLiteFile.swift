@@ -1,41 +1,45 @@
 import Platform
 import SQLite
 
-/// The file in which SQLite keeps all worlds of a daemon. One thread uses it at a time.
+/// The SQLite file of all worlds of a daemon. One thread uses it at a time.
 ///
-/// What was committed outlives the process, however it ends. The system writes it to the disk later: a machine that loses its power
-/// may lose the last seconds, but never a part of a change. <https://www.sqlite.org/pragma.html#pragma_synchronous>
+/// Committed changes survive the end of the process, however it ends. The system writes them to the disk later: a
+/// machine that loses its power may lose the last seconds, but never a part of a change.
+/// <https://www.sqlite.org/pragma.html#pragma_synchronous>
 final class SQLiteFile {
     let path: String
     let database: SQLiteDatabase
     let statements: SQLiteSchema.Statements
     private let lock: SQLiteFileLock
-    /// How long to wait for another program that has locked the file, in milliseconds.
+    /// The time to wait for a program that has locked the file, in milliseconds.
     static let patience: Int32 = 2_000
 
     /// Opens the file or makes it.
     ///
-    /// - Throws: Why it can't be used, with its path, in a line.
+    /// - Throws: The reason why it can't be used, with its path, in a line.
     init(_ path: String) throws(SQLiteStartFailure) {
         self.path = path
-        // A FIFO, say, has nothing to be locked.
+        // A FIFO, for example, can't be locked.
         var known = stat()
         let isThere = stat(path, &known) == 0
         guard !isThere || known.st_mode & S_IFMT == S_IFREG else { throw SQLiteStartFailure(path, "it isn't a file") }
-        // The lock and SQLite's files beside it go by the name, so that a daemon that used another name would corrupt the file.
+        // The lock and SQLite's files beside it are found by the name, so a daemon that used another name would corrupt
+        // the file.
         guard !isThere || known.st_nlink == 1 else {
             throw SQLiteStartFailure(path, "it has \(known.st_nlink) names (hard links): remove the others, or copy it")
         }
-        // A file that may not grow any more is to be an error, not the end of the process.
+        // Reaching the limit of a file's size must be an error, and not end the process.
         signal(SIGXFSZ, SIG_IGN)
-        // What it holds is nobody else's to read. SQLite gives the files beside it the same permissions.
+        // Other users must not read the file. SQLite gives the files beside it the same permissions.
         let made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         let failure = errno
         if made >= 0 { Platform.close(made) }
-        // By another name it is the same file. Whatever begins with a slash is a path to SQLite, which takes ":memory:" for none.
+        // The lock is the same under all names of the file. A path begins with a slash, because SQLite has special
+        // names such as ":memory:".
         let place = SQLiteFile.place(of: path)
         lock = try SQLiteFileLock(place, calling: path)
-        // SQLite would leave files beside it that can't be written either, when this one can.
+        // If this file can't be written, SQLite would leave files beside it that can't be written either, and still be
+        // there when this one can.
         if made < 0, isThere, [EACCES, EPERM, EROFS].contains(failure) {
             throw SQLiteStartFailure(path, "it can't be written")
         }
@@ -46,7 +50,7 @@ final class SQLiteFile {
             guard settings == nil else { throw SQLiteError(code: -1, message: settings ?? "", systemError: 0) }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
             try database.execute("PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864")
-            // In pages: the more changes a checkpoint brings into the file, the fewer times is a page written.
+            // The number is in pages: the more changes a checkpoint writes, the fewer times each page is written.
             try database.execute("PRAGMA wal_autocheckpoint = 4000")
             if try SQLiteFile.pragma("user_version", database) == 0 { try SQLiteFile.lay(database) }
             statements = try SQLiteSchema.Statements(database)
@@ -55,14 +59,14 @@ final class SQLiteFile {
         }
     }
 
-    /// The path without symbolic links; as it is where there is nothing.
+    /// Returns the path without symbolic links, or the path itself if there is no file.
     private static func place(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// What keeps the file from being one of ours; `nil` when nothing does.
+    /// Returns the reason why the file isn't one of ours; `nil` when it is.
     private static func checked(_ database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let version = try pragma("user_version", database)
         let application = try pragma("application_id", database)
@@ -89,7 +93,7 @@ final class SQLiteFile {
         try database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").first { _ in true } == nil
     }
 
-    /// All of it or nothing.
+    /// Makes the tables, all or none.
     private static func lay(_ database: SQLiteDatabase) throws(SQLiteError) {
         try database.execute(
             """
@@ -100,13 +104,13 @@ final class SQLiteFile {
 
     // MARK: - Changes
 
-    /// Whether what is written is still found at the path.
+    /// Throws if the path doesn't lead to this file any more.
     private func expectPlace() throws(SQLiteError) {
         guard database.hasMoved else { return }
         throw SQLiteError(code: -1, message: "the file was moved or removed: put it back", systemError: ENOENT)
     }
 
-    /// Runs `body`, which changes the file: all that it does, or nothing.
+    /// Runs `body` in a transaction: all its changes are committed, or none if it throws.
     func change<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         do throws(SQLiteError) {
             try expectPlace()
@@ -115,24 +119,24 @@ final class SQLiteFile {
             try statements.commit.run()
             return value
         } catch {
-            // SQLite has done it itself where it couldn't write.
+            // SQLite has rolled back itself if it couldn't write.
             if database.isInTransaction { try? statements.rollback.run() }
             throw error
         }
     }
 
-    /// Leaves the file to others: nothing is read or written any more. What still refers to this, such as a key that is being made,
-    /// may outlive the daemon; so what is in the log beside the file comes into it here, and not when SQLite closes it. Who copies
-    /// the file alone has all of it then.
+    /// Closes the file, so that others can use it. Objects that still refer to this, such as a key that is being made,
+    /// may outlive the daemon, so SQLite may close it late: the log beside the file is therefore written into the file
+    /// here. Then a copy of the file alone is complete.
     func close() {
-        // Where somebody else reads the file just now, SQLite does it another time.
+        // If another program reads the file now, SQLite writes the log into it later.
         database.wait(milliseconds: 500)
         try? database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         lock.release()
     }
 }
 
-/// Why a file can't be used, in a line.
+/// The reason why a file can't be used, in a line.
 package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -154,11 +158,11 @@ package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// Keeps a second daemon from the file, for as long as it lives. The lock is the process's: it goes however that ends.
+/// Keeps a second daemon from using the file. The lock belongs to the process, and ends with it, however that ends.
 private final class SQLiteFileLock {
     private let descriptor: Int32
 
-    /// `name` is what the file is called in a refusal.
+    /// `name` is the file's name for a refusal.
     init(_ path: String, calling name: String) throws(SQLiteStartFailure) {
         descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -176,7 +180,7 @@ private final class SQLiteFileLock {
 }
 
 extension SQLiteError {
-    /// What went wrong, with the system's words where it couldn't read or write the file.
+    /// The error in a line, with the system's message when the file couldn't be read or written.
     fileprivate var line: String {
         guard primaryCode == 10, systemError != 0 else { return message }
         return "\(message): \(String(cString: strerror(systemError)))"

@@ -1,13 +1,13 @@
 import SQLite
 
-/// How worlds lie in a file of SQLite's. What a daemon looks for, it finds in memory: there are no indexes.
+/// The layout of worlds in an SQLite file. It has no indexes, because a daemon queries its tables in memory.
 enum SQLiteSchema {
-    /// Changes with the layout. What declarations of tables say of their rows isn't part of it.
+    /// The version of the layout. The tables' declarations of rows aren't part of it.
     static let version: Int64 = 2
-    /// Tells our files from other programs', in SQLite's header: "UNDS".
+    /// The number in SQLite's header that marks our files: "UNDS".
     static let applicationID: Int64 = 0x554E_4453
 
-    /// Rows are in the order of their places. `value` is JSON; it is empty where a seeded row was removed.
+    /// The tables. Rows are ordered by their places. `value` is JSON, and empty where a seeded row was removed.
     static let tables = """
         CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE worlds(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

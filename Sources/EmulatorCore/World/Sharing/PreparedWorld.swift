@@ -3,14 +3,15 @@ import Platform
 import Synchronization
 import Time
 
-/// Whether the scenarios have been played with which a shared world begins. One replica plays them, and the others wait for it.
+/// Whether the scenarios with which a shared world begins have been played. One replica plays them, and the others wait
+/// for it.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
     /// The replica that plays them, if one has begun.
     fileprivate var replica: Int?
-    /// Counts up as long as that replica does.
+    /// A heartbeat of that replica: it counts up while the scenarios are played.
     fileprivate var beat = 0
 
     init(_ seed: Seed) {}
@@ -21,7 +22,7 @@ extension World {
     var isPrepared: Bool {
         guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }
-        // Another replica may have reset it.
+        // Another replica may have reset the world.
         if !isDone { preparation.beginAgain() }
         return isDone
     }
@@ -32,17 +33,17 @@ struct SharedPreparation {
     enum Turn: Equatable {
         case done
         case mine
-        /// Another replica does.
+        /// Another replica plays the scenarios.
         case wait
     }
 
-    /// Seconds between two signs that a replica is still at it, and how long others wait for one.
+    /// The seconds between two heartbeats of a replica, and the seconds for which others wait for one.
     private static let interval = 1
     private static let patience = 10
 
     private let world: World
     private let replica: Int
-    /// The last sign of the other replica, and when it came, on the machine's monotonic clock, in seconds.
+    /// The last heartbeat of the other replica, and when it was seen, in seconds of the machine's monotonic clock.
     private var seen: (replica: Int, beat: Int, at: Int)?
 
     init(_ world: World, by replica: Int) {
@@ -50,7 +51,8 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Takes the turn of a replica that gives no sign any more, too. `now` is the machine's monotonic clock, in seconds.
+    /// Returns whose turn it is to play the scenarios. If a replica has stopped its heartbeat, this one takes over.
+    /// `now` is in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica
@@ -72,7 +74,7 @@ struct SharedPreparation {
         return found.turn
     }
 
-    /// The scenarios have been played. When that can't be committed, another request plays them again.
+    /// Notes that the scenarios have been played. If that can't be committed, another request plays them again.
     func finish() throws(StoreFailure) {
         try world.update { tables in
             // The world may have been reset meanwhile.
@@ -80,7 +82,7 @@ struct SharedPreparation {
         }
     }
 
-    /// Gives signs until `stop` is called on what is returned.
+    /// Begins the heartbeat, which goes on until `stop` is called on the result.
     func begin() -> Pulse {
         let pulse = Pulse(world, replica)
         pulse.next()
@@ -101,7 +103,7 @@ struct SharedPreparation {
 
         fileprivate func next() {
             Timer.after(.seconds(SharedPreparation.interval)) { [self] in
-                // It may have to wait.
+                // Committing may wait.
                 WorkThreads.shared.run { [self] in beat() }
             }
         }

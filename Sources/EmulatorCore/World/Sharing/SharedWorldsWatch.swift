@@ -1,13 +1,13 @@
 import Platform
 
-/// Looks after worlds that are shared, on a thread of its own for as long as their registry is there: sees what others do in worlds
-/// that somebody listens to, tells the others which worlds are in use here, and lets those go that nobody uses.
+/// Watches shared worlds on a thread of its own, as long as their registry exists: refreshes worlds that have
+/// listeners, tells other replicas which worlds are used here, and removes unused ones.
 struct SharedWorldsWatch {
-    /// Seconds between two notes of what is in use here.
+    /// The seconds between two notes of the worlds used here.
     private static let noteInterval = 30
-    /// A world may have been used so many seconds after others were told of its last use.
+    /// The number of seconds by which the noted last use of a world may be too old.
     static let delay = 3 * noteInterval
-    /// Microseconds between two looks at worlds that somebody listens to.
+    /// The microseconds between two refreshes of worlds with listeners.
     private static let pause: UInt32 = 100_000
 
     private let began: Int
@@ -15,7 +15,7 @@ struct SharedWorldsWatch {
 
     private init(_ registry: WorldRegistry) {
         began = registry.now()
-        // It begins with counting.
+        // The first thing it does is to count the worlds.
         noted = began - SharedWorldsWatch.noteInterval
     }
 
@@ -30,7 +30,7 @@ struct SharedWorldsWatch {
         }
     }
 
-    /// `false` when there is nothing to look after any more.
+    /// Does what is due. Returns `false` when the registry is gone or has ended.
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
@@ -40,7 +40,7 @@ struct SharedWorldsWatch {
             noted = now
             try registry.noteUses()
             try registry.compareWithAll()
-            // A daemon that has just begun doesn't know of what others used before they ended.
+            // A daemon that has just begun doesn't know about uses by others that ended without noting them.
             try registry.letIdleGo(forAll: now - began >= WorldRegistry.idleLimit + SharedWorldsWatch.delay)
         } catch {
             registry.budget.notices.tell(.stores, error.diagnosis.line)
@@ -50,7 +50,7 @@ struct SharedWorldsWatch {
 }
 
 extension WorldRegistry {
-    /// Sees what others have done in worlds that somebody listens to.
+    /// Refreshes the worlds that have listeners.
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
@@ -58,7 +58,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Tells the others which worlds were used here since they were told last.
+    /// Tells other replicas which worlds were used here since the last note.
     func noteUses() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
@@ -71,7 +71,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Counts the worlds that there are, and lets those go that others have removed and nobody has asked for here since.
+    /// Counts all worlds, and removes from memory those that others have deleted and nobody has asked for here since.
     func compareWithAll() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let there = Set(try directory.list().map(\.name))
@@ -79,17 +79,18 @@ extension WorldRegistry {
             state.sharing.count = there.count
             return state.worlds.values.filter { !there.contains($0.name) }
         }
-        // One may have been made meanwhile.
+        // A world of this name may have been made again meanwhile.
         for world in missing {
             if try world.state.store.refresh() == .gone { letGo(world) }
         }
     }
 
-    /// Lets worlds go from memory that nobody has used here for an hour, and with `forAll` those that nobody has used anywhere.
+    /// Removes from memory the worlds that nobody has used here for an hour; with `forAll`, deletes those that nobody
+    /// has used anywhere.
     func letIdleGo(forAll: Bool) throws(StoreFailure) {
         let now = now()
         let gone = state.withLock { sweep(&$0, now) }
-        // Freed outside the lock.
+        // The worlds are freed outside the lock.
         _ = consume gone
         guard forAll, let directory = archive?.directory else { return }
         let removed = try directory.removeIdle(

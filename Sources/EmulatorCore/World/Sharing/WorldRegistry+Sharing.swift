@@ -1,22 +1,23 @@
 import JSON
 import Synchronization
 
-// Worlds that several daemons hold at once, each in its own memory. A request sees all that happened before it came, because what the
-// daemon holds is refreshed first. Worlds that a daemon lets go of from its memory are still there.
+// Worlds that several daemons hold at once, each in its own memory. A request sees all changes committed before it
+// came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.
 
 extension WorldRegistry {
-    /// What a registry of shared worlds knows beside those that it holds.
+    /// The state of a registry of shared worlds, beside the worlds that it holds.
     struct Sharing {
-        /// How seeds are played that worlds got while daemons run.
+        /// The functions that play seeds which worlds got while daemons run.
         var seeds: RuntimeSeeds?
-        /// Worlds that were used since the others were told.
+        /// The names of worlds used since other replicas were last told.
         var used: Set<String> = []
-        /// How many worlds there are at least, as far as is known.
+        /// The number of all worlds when they were last counted.
         var count = 1
         var hasEnded = false
     }
 
-    /// Held while a world is taken up or gets another seed, so that it happens once. Worlds share a few.
+    /// A lock held while a world is loaded or gets another seed, so that this happens once. There are a few, shared by
+    /// all worlds.
     final class Turn: Sendable {
         static let count = 32
         let lock = Mutex(())
@@ -26,14 +27,14 @@ extension WorldRegistry {
         of name: String, _ body: () throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
         let turn = turns[Int(UInt(bitPattern: name.hashValue) % UInt(turns.count))]
-        // Typed errors don't come through the lock of a value that isn't there.
+        // A lock doesn't pass typed errors on for a value that can't be copied.
         let result: Result<Value, StoreFailure> = turn.lock.withLock { _ in
             do throws(StoreFailure) { return .success(try body()) } catch { return .failure(error) }
         }
         return try result.get()
     }
 
-    /// Begins to look for what others do.
+    /// Begins to watch what other replicas do.
     func share(_ seeds: RuntimeSeeds) {
         state.withLock { $0.sharing.seeds = seeds }
         if let world = held(unnamed) { listenToOthers(world) }
@@ -42,10 +43,10 @@ extension WorldRegistry {
 
     // MARK: - Asking for a world
 
-    /// How often another replica may delete a world while it is asked for.
+    /// The number of times that another replica may delete a world while this one asks for it.
     private static let attempts = 5
 
-    /// With `refreshing`, what others have done before is seen in the world.
+    /// Returns a shared world. With `refreshing`, it has all changes that others have made before.
     func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
             var found = held(name)
@@ -62,7 +63,7 @@ extension WorldRegistry {
         throw StoreFailure(.slow, "the world \(name) is deleted again and again")
     }
 
-    /// A world that this daemon doesn't hold: as it is in the store, or a new one.
+    /// Loads a world that this daemon doesn't hold, or makes a new one.
     private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
@@ -79,15 +80,16 @@ extension WorldRegistry {
                 state.sharing.count += isThere ? 0 : 1
                 return unload(&state)
             }
-            // Freed outside the lock.
+            // The worlds are freed outside the lock.
             _ = consume unloaded
             return world
         }
     }
 
-    /// Whether there may be one more world: where there are too many, those make way that nobody has used for a while.
+    /// Returns whether there may be one more world. If there are too many, deletes worlds that nobody has used for a
+    /// while.
     private func makeRoom(in directory: any WorldDirectory) throws(StoreFailure) -> Bool {
-        // Others may have made as many since they were counted.
+        // Other replicas may have made as many since the last count.
         guard state.withLock({ $0.sharing.count }) >= WorldRegistry.limit - WorldRegistry.limit / 8 else { return true }
         let before = counts
         var count = try directory.count()
@@ -105,7 +107,7 @@ extension WorldRegistry {
         return count < WorldRegistry.limit
     }
 
-    /// Worlds have been removed for all.
+    /// Counts deleted worlds, and clears their recordings.
     func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
@@ -114,7 +116,7 @@ extension WorldRegistry {
 
     // MARK: - What others do
 
-    /// Lets those who listen to the world know what others do in it.
+    /// Notifies listeners of the world when other replicas change it.
     func listenToOthers(_ world: World) {
         let name = world.name
         world.state.store.whenOthersChange { [weak self, weak state = world.state] change in
@@ -123,13 +125,14 @@ extension WorldRegistry {
         }
     }
 
-    /// The world with the seed that its tables name, which another replica may have given it; `nil` when it has been let go meanwhile.
+    /// Returns the world with the seed that its tables name, which another replica may have given it; `nil` when it has
+    /// been removed meanwhile.
     ///
-    /// - Throws: Why that seed can't be played here.
+    /// - Throws: The reason why that seed can't be played here.
     private func withItsSeed(_ world: World) throws(StoreFailure) -> World? {
         guard world.read({ $0.value(StoredSeed.self).digest }) != world.own?.digest else { return world }
         return try turn(of: world.name) { () throws(StoreFailure) -> World? in
-            // Another request may have done it meanwhile.
+            // Another request may have given it the seed meanwhile.
             guard let world = held(world.name) else { return nil }
             let stored = world.read { $0.value(StoredSeed.self) }
             guard stored.digest != world.own?.digest else { return world }
@@ -161,7 +164,7 @@ extension WorldRegistry {
 
     // MARK: - Worlds that go
 
-    /// Another replica has deleted the world.
+    /// Removes a world from memory that another replica has deleted.
     func letGo(_ world: World) {
         let isHeld = state.withLock { state in
             guard let held = state.worlds[world.name], held.state === world.state else { return false }
@@ -171,7 +174,7 @@ extension WorldRegistry {
         if isHeld { end(world) }
     }
 
-    /// Deletes a world for all. `false` when there is none.
+    /// Deletes a world for all replicas. Returns `false` when there is none.
     func dropShared(_ name: String) throws(StoreFailure) -> Bool {
         guard let world = try existing(name) else { return false }
         let isDeleted = try world.state.store.remove()
@@ -190,8 +193,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// All worlds that there are, by name, with the seconds since anybody used each. What was recorded of them is as it was last asked
-    /// for.
+    /// Returns all worlds by name, with the seconds since anybody used each. Their recordings are as of the last time
+    /// that they were read.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
@@ -209,18 +212,19 @@ extension WorldRegistry {
     }
 }
 
-/// A world of those that there are.
+/// A world in the list of all worlds.
 package struct ListedWorld: Sendable {
     package let name: String
     /// Seconds since it was last used.
     package let idle: Int
-    /// `nil` when this daemon doesn't hold it.
+    /// The world; `nil` when this daemon doesn't hold it.
     package let held: World?
     package let recording: Recording
 }
 
 extension World {
-    /// Another replica has changed something. What requests read, they read from the tables; this is for those who listen.
+    /// Notifies listeners that another replica has changed something. Requests need no notification, since they read
+    /// the tables.
     fileprivate func othersHaveChanged(_ change: StoreChange) {
         noteChange()
         if change.isReset {
@@ -233,7 +237,7 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// Whether something that isn't in the tables would be lost if this daemon let it go from its memory: somebody who listens, or a
+    /// Whether removing it from this daemon's memory would lose something that isn't in the tables: a listener or a
     /// port.
     var isNeededHere: Bool {
         state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })

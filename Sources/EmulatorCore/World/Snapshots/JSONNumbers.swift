@@ -1,8 +1,8 @@
-/// The numbers in a text of JSON, found without reading the rest: decoders give what fits the type that is asked for, and say
-/// nothing of its size.
+/// Finds numbers in a JSON text without decoding it: a decoder returns what fits the type that is asked for, and
+/// doesn't report numbers that are too large.
 enum JSONNumbers {
-    /// The first number that is further from zero than `limit`, as it is written; `nil` when there is none. What isn't JSON is
-    /// somebody else's to refuse.
+    /// Returns the first number that is further from zero than `limit`, as it is written; `nil` when there is none. It
+    /// doesn't check that the text is JSON.
     static func first(beyond limit: Double, in bytes: [UInt8]) -> String? {
         var place = bytes.startIndex
         while place < bytes.endIndex {
@@ -19,7 +19,7 @@ enum JSONNumbers {
         return nil
     }
 
-    /// Behind the quotation mark that ends the text which begins here.
+    /// Returns the index behind the quotation mark that ends the string at `start`.
     private static func endOfText(from start: Int, in bytes: [UInt8]) -> Int {
         var place = start + 1
         while place < bytes.endIndex, bytes[place] != UInt8(ascii: "\"") {

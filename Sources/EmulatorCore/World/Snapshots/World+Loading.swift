@@ -5,16 +5,16 @@
 #endif
 
 extension World {
-    /// Puts everything of a snapshot in the place of all that the world has, in one change. The world's seed is the snapshot's
-    /// already. What it costs grows with both, under the world's lock.
+    /// Replaces everything in the world by the content of a snapshot, in one change. The world has the snapshot's seed
+    /// already. The cost grows with the size of both, under the world's lock.
     ///
-    /// - Throws: Why the store didn't take it: then nothing has changed.
+    /// - Throws: The reason why the store didn't commit it; then nothing has changed.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
         let types = seed.format.stored
         let (lasts, isShared) = (state.store.lasts, state.isShared)
         let seed = seed
         try update { tables in
-            // The clock first: tables let rows go by it.
+            // The clock comes first, because tables drop expired rows by it.
             for (name, type) in types.values where !WorldSnapshot.keptOut.contains(name) {
                 World.begin(type, of: seed, in: &tables)
             }
@@ -25,7 +25,7 @@ extension World {
             }
             tables.countMessages()
             if lasts { for keys in snapshot.keys { tables.put(keys) } }
-            // The scenarios with which worlds begin aren't for one that has begun elsewhere.
+            // The scenarios with which worlds begin aren't played in a world that began elsewhere.
             if isShared { tables[PreparedWorld.self].isDone = true }
         }
         keys.restore(snapshot.keys)
@@ -45,12 +45,13 @@ extension World {
 
     private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }
 
-    /// The table has these rows afterwards, in this order.
+    /// Makes these the rows of the table, in this order.
     private static func replace<R: Row>(
         _ type: R.Type, by rows: [any Row], of seed: Seed, in tables: inout Transaction
     ) {
         let rows = rows.compactMap { $0 as? R }
-        // Seeded rows stand before all others, in the seed's order: those that do so in the snapshot, too, stay where they are.
+        // Seeded rows come before all others, in the seed's order. Those that do so in the snapshot, too, keep their
+        // place.
         var places: [String: Int] = [:]
         for (place, row) in (seed.rows(of: type)?.rows ?? []).enumerated() { places[row.key.keyText] = place }
         var last = -1
@@ -62,7 +63,7 @@ extension World {
         let kept = Set(standing.map(\.key.keyText))
         for row in tables.all(type) where !kept.contains(row.key.keyText) { tables.remove(type, row.key) }
         for (place, row) in rows.enumerated() {
-            // A seeded row that is as it was needn't be written down.
+            // An unchanged seeded row needn't be written.
             if place < standing.count, let known = tables.find(type, row.key), isSame(known, row) { continue }
             tables.put(row)
         }

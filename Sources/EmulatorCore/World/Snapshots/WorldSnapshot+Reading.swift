@@ -7,7 +7,7 @@ import JOSE
 #endif
 
 extension WorldSnapshot {
-    /// Reads what `World.snapshot` wrote. Every row and value has to be one that worlds of this format can hold.
+    /// Reads what `World.snapshot` wrote. A row or value that worlds of this format can't hold is an error.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
             throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is beyond what worlds hold")
@@ -31,7 +31,7 @@ extension CodingUserInfoKey {
     fileprivate static let storedTypes = CodingUserInfoKey(rawValue: "storedTypes")
 }
 
-/// A snapshot as it is written.
+/// The JSON document of a snapshot.
 private struct SnapshotDocument: Decodable {
     let seed: String
     let keys: [StoredKeys]
@@ -107,7 +107,7 @@ private struct SnapshotDocument: Decodable {
 }
 
 extension SnapshotIssue {
-    /// What the decoder says. The value itself isn't repeated: it may be a secret.
+    /// Makes an issue of a decoder's error. It doesn't repeat the value, which may be a secret.
     fileprivate init(_ error: any Error) {
         let context: DecodingError.Context
         var what = "not what is expected here"

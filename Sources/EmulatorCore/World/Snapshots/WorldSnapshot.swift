@@ -2,25 +2,26 @@ import JOSE
 import JSON
 import Time
 
-/// A world as it is at a moment, written down as JSON, from any store into any other: its seed, every table's rows in their order,
-/// values such as the clock and the generator, and the keys that sign. What was recorded isn't part of it.
+/// The state of a world at one moment as JSON, which any store can take from any other: its seed, every table's rows in
+/// their order, values such as the clock and the generator, and the keys that sign. The recording isn't part of it.
 ///
 ///     {"snapshot": 1, "version": "0.1.0", "world": "default", "time": "2026-01-02T03:04:05Z", "seed": "{…}",
 ///      "keys": […], "values": {"clock": {…}, …}, "tables": {"people": […], …}}
 ///
-/// `seed` is the whole seed as the text of one file. Rows and values are as stores that last keep them, which is a stored format
-/// (`Row`); raw mails are base64.
+/// `seed` is the whole seed as the text of one file. Rows and values are in the stored format of archives (see `Row`);
+/// raw mails are base64.
 package struct WorldSnapshot: Sendable {
-    /// Changes when an older version of this program couldn't read what is written.
+    /// The version of the format. It changes when older versions of this program couldn't read what is written.
     static let format = 1
-    /// The largest one that is written or read, in bytes.
+    /// The size of the largest snapshot that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
-    /// The largest number in one. Counters go on from what is read, and are added up: neither may leave 64 bits.
+    /// The largest number in a snapshot. Counters go on from numbers that are read, and are added up, which must not
+    /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
-    /// Values that say of a world only how it is kept: a world that takes a snapshot has its own.
+    /// The names of values that only say how a world is stored. A world that loads a snapshot keeps its own.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
-    /// As one file would have it.
+    /// The seed as the text of one file.
     package let seed: String
     let keys: [StoredKeys]
     let values: [any WorldValue]
@@ -32,9 +33,9 @@ package struct WorldSnapshot: Sendable {
     }
 }
 
-/// Why a snapshot can't be taken.
+/// The reason why a snapshot can't be loaded.
 package struct SnapshotIssue: Error, Sendable {
-    /// Where in it, such as `$.tables["github.token"][3].scopes`.
+    /// The path of the mistake, such as `$.tables["github.token"][3].scopes`.
     package let path: String
     package let message: String
 }
@@ -42,10 +43,10 @@ package struct SnapshotIssue: Error, Sendable {
 // MARK: - Taking one
 
 extension World {
-    /// The world as it is now, as JSON. `version` is this program's. What it costs grows with the world, and a part of that is under
-    /// its lock.
+    /// Returns the world's present state as JSON. `version` is this program's. The cost grows with the world's size,
+    /// partly under its lock.
     ///
-    /// - Throws: What keeps a row from being written.
+    /// - Throws: The reason why a row can't be written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
         let types = seed.format.stored
         let names = types.rows.keys.filter { $0 != StoredKeys.tableName }.sorted()
@@ -89,7 +90,7 @@ extension World {
     private static func name<R: Row>(of type: R.Type) -> String { type.tableName }
 }
 
-/// Puts together JSON whose parts are written already.
+/// Joins JSON values to an object.
 private struct SnapshotWriter {
     private var bytes: [UInt8] = Array("{".utf8)
     private var isFirst = true
@@ -136,6 +137,6 @@ private struct SnapshotWriter {
 }
 
 extension WorldSnapshot {
-    /// How many rows all tables have together.
+    /// The number of rows in all tables.
     package var rowCount: Int64 { Int64(tables.reduce(0) { $0 + $1.rows.count }) }
 }

@@ -1,7 +1,7 @@
 import Platform
 import Time
 
-/// Where worlds are kept beside this process's memory: in a file, or in a database that daemons share.
+/// A place where worlds are kept beside this process's memory: a file, or a database that daemons share.
 ///
 /// An archive knows nothing of tables. It keeps each world's rows and values as JSON, and commits the changes that `WorldStore` gives it.
 /// Calls may wait, and throw when the archive can't be used.
@@ -9,46 +9,49 @@ package protocol Archive: SharedTexts, AnyObject {
     /// Whether other daemons may read and change the same worlds.
     var isShared: Bool { get }
 
-    /// This daemon's number among those that share the archive, from 1 to 4095, unlike that of all others that run; 0 when it isn't
-    /// shared.
+    /// This daemon's number among those that share the archive, from 1 to 4095, which no other running one has; 0 when
+    /// the archive isn't shared.
     var replica: Int { get }
 
-    /// How the archive is, as far as is known without asking it.
+    /// The health of the archive, as known from earlier calls.
     var health: StoreHealth { get }
 
-    /// The names of the worlds that are kept.
+    /// Returns the names of the worlds that are kept.
     func worlds() throws(StoreFailure) -> [String]
 
-    /// Reads the world of this name. A world that isn't there is made, with the values that `beginning` returns; without `beginning`,
-    /// `nil` is returned.
+    /// Reads the world of this name. If there is none, makes it with the values that `beginning` returns; without
+    /// `beginning`, returns `nil`.
     func load(
         _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
     ) throws(StoreFailure) -> ArchivedWorld?
 
-    /// What others have changed in a world since a version.
+    /// Returns the changes that others have made in a world since a version.
     func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews
 
-    /// Commits the change that `make` returns, as the one after the version `version` of the world. With `nil`, nothing is committed.
+    /// Commits the change that `make` returns, as the one after the version `version` of the world. With `nil`, nothing
+    /// is committed.
     ///
-    /// When the world has a later version, the outcome is `conflict`, and what `make` did is to be undone. With `isLocking`, nobody else
-    /// can change the world meanwhile: `make` gets what others have changed before.
+    /// When the world has a later version, the outcome is `conflict`, and the caller undoes what `make` did. With
+    /// `isLocking`, nobody else can change the world meanwhile, and `make` gets the changes that others have made
+    /// before.
     ///
-    /// - Throws: What `make` throws, or why the change isn't committed; `unknown` when whether it is can't be found out.
+    /// - Throws: What `make` throws, or the reason why the change isn't committed; `unknown` when it can't be
+    ///   determined whether it is.
     func commit(
         to world: Int64, after version: Int64, isLocking: Bool,
         _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome
 
-    /// Removes a world, with all that is kept of it. `false` when it isn't there.
+    /// Removes a world, with all that is kept of it. Returns `false` when there is none.
     func remove(_ world: Int64) throws(StoreFailure) -> Bool
 
-    /// What there is to know of worlds that this daemon doesn't hold; `nil` where it holds all.
+    /// The list of all worlds, with those that this daemon doesn't hold; `nil` where it holds all.
     var directory: (any WorldDirectory)? { get }
 
-    /// Where recordings are kept that other daemons share; `nil` where they stay in this process.
+    /// The store of recordings that daemons share; `nil` where recordings stay in this process.
     var recordings: (any RecordingKeeper)? { get }
 
-    /// Finds out whether an archive that has failed works again.
+    /// Tries whether an archive that has failed works again.
     func tryAgain()
 
     /// Ends the use of the archive. Later calls throw.
@@ -65,39 +68,39 @@ extension Archive {
 
 /// A row of a world, as archives keep it.
 package struct ArchivedRow: Codable, Sendable {
-    /// What a row is beside the rows that the world's seed brings. Seeded rows aren't kept while they are as in the seed.
+    /// The relation of a row to the rows of the world's seed. Unchanged seeded rows aren't archived.
     package enum Kind: Int64, Codable, Sendable {
-        /// It stands among the rows that the world has got since.
+        /// The row is among those added since the world began.
         case own = 0
-        /// It stands in the place of the seeded row of its key.
+        /// The row replaces the seeded row with its key.
         case replacing = 1
-        /// The seeded row of its key was removed. There is no value.
+        /// The seeded row with this key was removed. There is no value.
         case removed = 2
     }
 
     package let table: String
     package let key: String
-    /// `nil` in a change that takes the row away.
+    /// The kind; `nil` in a change that removes the row.
     package let kind: Kind?
     /// A number that orders the rows of a world as they came.
     package let place: Int64
-    /// JSON.
+    /// The row as JSON.
     package let value: String
 }
 
-/// A value that a world has one of, as archives keep it.
+/// A value as archives keep it, of which a world has one.
 package struct ArchivedValue: Codable, Sendable {
     package let name: String
-    /// JSON.
+    /// The value as JSON.
     package let value: String
 }
 
-/// What an update has changed in a world: the present form of the rows and values that it touched. It is also what daemons that share
-/// a world tell one another, as JSON.
+/// The changes of an update: the present form of the rows and values that it touched. Daemons that share a world
+/// exchange it as JSON.
 package struct WorldChange: Codable, Sendable {
-    /// Whether the world began anew from its seed before.
+    /// Whether the world began anew from its seed before these changes.
     package var isReset = false
-    /// In the order of their places.
+    /// The rows in the order of their places.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
 
@@ -113,8 +116,8 @@ package struct ArchivedChange: Sendable {
 }
 
 extension [ArchivedChange] {
-    /// The same without the values that a later one of these changes has, too. A thousand orders, queued one by one, are a thousand
-    /// values of up to a thousand orders, of which only the last counts.
+    /// The same changes without values that a later one has, too. If a thousand orders are queued one by one, there are
+    /// a thousand values of up to a thousand orders, of which only the last counts.
     var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -132,71 +135,72 @@ package struct ArchivedWorld: Sendable {
     package let version: Int64
     /// The version at which the world began anew from its seed.
     package let beginning: Int64
-    /// In the order of their places.
+    /// The rows in the order of their places.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
-    /// Whether it was there before it was asked for.
+    /// Whether the world was there before it was asked for.
     package var wasThere = true
 }
 
-/// What others have changed in a world.
+/// The changes that others have made in a world.
 package enum ArchiveNews: Sendable {
     case none
-    /// There may be more, unless `isAll`.
+    /// Changes, in order. Unless `isAll`, there may be more.
     case changes([ArchivedChange], isAll: Bool)
-    /// The changes aren't kept any more: the world is to be loaded again.
+    /// The changes aren't kept any more, so the world must be loaded again.
     case forgotten
-    /// The world isn't there any more.
+    /// The world has been removed.
     case gone
 }
 
-/// What has become of a change that was to be committed.
+/// The outcome of a commit.
 package enum CommitOutcome: Sendable {
     /// The world has this version now.
     case committed(version: Int64)
     /// There was nothing to commit.
     case unchanged
-    /// Others have changed the world.
+    /// Others have changed the world since.
     case conflict
-    /// The world isn't there any more, and nothing was committed.
+    /// The world has been removed, and nothing was committed.
     case gone
 }
 
-/// Texts by name that daemons share, such as keys, or a secret that one of them made.
+/// Texts by name that daemons share, such as keys, or a secret made by one of them.
 package protocol SharedTexts: Sendable {
-    /// The text under this name; `nil` when there is none.
+    /// Returns the text with this name; `nil` when there is none.
     func text(_ name: String) throws(StoreFailure) -> String?
 
-    /// The text under this name, or else `text`, which is kept from now on; all daemons get the same.
+    /// Returns the text with this name. If there is none, stores `text`, so that all daemons get the same.
     func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String
 }
 
-/// What replicas know of all worlds together, whichever of them holds one. Each call is one short transaction.
+/// The list of all worlds, whichever replica holds them. Each call is one short transaction.
 package protocol WorldDirectory: Sendable {
-    /// Every world that there is, with the seconds since any replica has noted a use of it.
+    /// Returns every world, with the seconds since any replica noted a use of it.
     func list() throws(StoreFailure) -> [(name: String, idle: Int)]
 
-    /// Whether there is a world of this name.
+    /// Returns whether there is a world of this name.
     func has(_ name: String) throws(StoreFailure) -> Bool
 
-    /// How many there are.
+    /// Returns the number of worlds.
     func count() throws(StoreFailure) -> Int
 
-    /// The worlds of these names are used now.
+    /// Notes that the worlds of these names are used now.
     func noteUse(of names: [String]) throws(StoreFailure)
 
-    /// Removes worlds for whose use nobody has noted for so many seconds: at most `count`, the least recently used first, and never
-    /// the one called `kept`. Returns their names. Of several replicas that ask at once, each removes others.
+    /// Removes worlds for which no use was noted for so many seconds: at most `count`, the least recently used first,
+    /// and never the one called `kept`. Returns their names. If several replicas ask at once, each removes different
+    /// ones.
     func removeIdle(_ seconds: Int, atMost count: Int, but kept: String) throws(StoreFailure) -> [String]
 }
 
-/// How a store is.
+/// The health of a store.
 package struct StoreHealth: Sendable {
     /// `memory`, `sqlite` or `postgresql`.
     package let kind: String
-    /// Why it can't be used now; `nil` when it can.
+    /// The reason why it can't be used now; `nil` when it can.
     package var failure: StoreFailure?
-    /// Since when that is so, by the machine's clock.
+    /// The time since which it can't be used, by the machine's clock.
     package var failingSince: Instant?
     /// The daemons that share it, this one among them; empty when it isn't shared.
     package var replicas: [Replica] = []
@@ -204,7 +208,7 @@ package struct StoreHealth: Sendable {
     /// A daemon among those that share a store.
     package struct Replica: Sendable {
         package let number: Int
-        /// Its machine and process.
+        /// The names of its machine and process.
         package let name: String
 
         package init(number: Int, name: String) {

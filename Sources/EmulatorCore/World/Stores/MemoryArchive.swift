@@ -2,24 +2,24 @@ import Synchronization
 
 /// An archive in this process's memory, for tests.
 ///
-/// Daemons of one process that have the same `Memory` share its worlds. One that is checked shows whether whatever is put into worlds can
-/// be archived, and whether closures that change them may run twice: each change fails at first, as though somebody else had come
-/// in between, and what was changed last is read back before the next change.
+/// Daemons of one process that have the same `Memory` share its worlds. A checked archive finds rows that can't be
+/// archived and closures that can't run twice: each change fails at first, as if another daemon had committed in
+/// between, and the last change is read back before the next one.
 package final class MemoryArchive: Archive {
-    /// What is archived.
+    /// The archived worlds.
     package final class Memory: Sendable {
         struct State {
             var worlds: [String: World] = [:]
             var texts: [String: String] = [:]
             var lastID: Int64 = 0
-            /// Why all calls fail; `nil` when they don't.
+            /// The failure that all calls throw; `nil` when they work.
             var failure: StoreFailure?
-            /// How often daemons have asked for news.
+            /// The number of times that daemons have asked for changes.
             var refreshes = 0
         }
 
         let state = Mutex(State())
-        /// Seconds, for what is idle.
+        /// The time in seconds, from which idle worlds are found.
         let clock = Atomic<Int>(0)
 
         package init() {}
@@ -31,7 +31,7 @@ package final class MemoryArchive: Archive {
         var rows: [String: [String: ArchivedRow]] = [:]
         var values: [String: ArchivedValue] = [:]
         var version: Int64 = 1
-        /// Those after the version 1; the last one only where the archive is checked.
+        /// The changes after version 1; only the last one where the archive is checked.
         var changes: [ArchivedChange] = []
         var lastUse: Int
 
@@ -55,7 +55,7 @@ package final class MemoryArchive: Archive {
         replica = 0
     }
 
-    /// One of the daemons that share the worlds.
+    /// An archive for one of the daemons that share the worlds.
     package init(sharing memory: Memory, replica: Int) {
         self.memory = memory
         isChecked = false
@@ -126,7 +126,7 @@ package final class MemoryArchive: Archive {
             }
             let news: [ArchivedChange]
             if isChecked {
-                // What was changed last, as though it were a change after which the world has the same version.
+                // Read the last change back, as if it had led to the version that the world has.
                 news = (state.worlds[name]?.changes ?? []).map {
                     ArchivedChange(version: version, before: version, change: $0.change)
                 }

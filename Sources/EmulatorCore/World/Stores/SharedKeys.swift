@@ -1,12 +1,12 @@
-/// Keys that are kept as texts: an array of `StoredKey` as JSON.
+/// Keys stored as shared texts: an array of `StoredKey` as JSON.
 extension SharedTexts {
-    /// The keys under this name; `nil` where none were kept.
+    /// Returns the keys with this name; `nil` if none were stored.
     func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {
         guard let text = try text(name) else { return nil }
         return try read(text)
     }
 
-    /// Keeps keys, unless others are there, and returns those that are kept.
+    /// Stores keys unless others are stored already, and returns those that are.
     func keys(
         _ name: String, orKeep keys: [KeyGenerator.NamedKey]
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {

@@ -1,29 +1,29 @@
-/// Why worlds can't be read or changed at the moment.
+/// The reason why worlds can't be read or changed at the moment.
 package struct StoreFailure: Error, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// It can't be reached or opened.
+        /// The store can't be reached or opened.
         case gone
-        /// It was asked for too long.
+        /// The store took too long to answer.
         case slow
-        /// There is no room for what is to be written.
+        /// The store has no space left.
         case full
-        /// It can't be written.
+        /// The store can't be written.
         case readOnly
-        /// What it holds is of a newer version of this program.
+        /// The store's content is from a newer version of this program.
         case newer
-        /// What it holds can't be read: it isn't a store, or it is damaged.
+        /// The content can't be read: it isn't a store, or it is damaged.
         case unreadable
-        /// A row or value that no part of this program declares, or that can't be written down.
+        /// A row or value isn't declared by any part of this program, or can't be encoded.
         case undeclared
-        /// It was lost while it was writing: whether it has isn't known.
+        /// The connection was lost while writing, so it isn't known whether the change was committed.
         case unknown
 
-        /// How the control API's refusals name it: `storeFull`.
+        /// The code in the control API's refusals, such as `storeFull`.
         package var code: String { "store\(rawValue.prefix(1).uppercased())\(rawValue.dropFirst())" }
     }
 
     package let kind: Kind
-    /// What the store says, in a few words.
+    /// The store's message, in a few words.
     package let detail: String
 
     package init(_ kind: Kind, _ detail: String) {

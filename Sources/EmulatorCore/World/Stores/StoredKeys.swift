@@ -1,14 +1,14 @@
 import JOSE
 
-/// A key that signs, as stores that last keep it.
+/// A key that signs, as archives keep it.
 package struct StoredKey: Codable, Sendable {
     let id: String
-    /// As JWTs name it.
+    /// The algorithm's name in JWTs.
     let algorithm: String
-    /// PKCS#8.
+    /// The key in PKCS#8.
     let pem: String
 
-    /// `nil` for a key that OpenSSL can't write.
+    /// Encodes a key. Returns `nil` for a key that OpenSSL can't write.
     init?(_ named: KeyGenerator.NamedKey) {
         guard let pem = try? named.key.pem() else { return nil }
         id = named.id
@@ -16,10 +16,10 @@ package struct StoredKey: Codable, Sendable {
         self.pem = pem
     }
 
-    /// `nil` when it can't be read.
+    /// The decoded key; `nil` when it can't be read.
     var named: KeyGenerator.NamedKey? { (try? KeyReader()).flatMap { named(by: $0) } }
 
-    /// The same by a reader that has read keys before, which is much quicker.
+    /// Returns the decoded key. A reader that has read keys before is much quicker.
     func named(by reader: KeyReader) -> KeyGenerator.NamedKey? {
         guard let algorithm = Algorithm(rawValue: algorithm),
             let key = try? Key(pem: Array(pem.utf8), reader: reader)
@@ -28,21 +28,21 @@ package struct StoredKey: Codable, Sendable {
     }
 }
 
-/// The keys of an owner for one algorithm, once they were rotated. Only stores that last have such rows.
+/// The rotated keys of an owner for one algorithm. Only worlds in an archive have such rows.
 struct StoredKeys: Row {
     static let table = Table<StoredKeys>("keys")
 
-    /// The owner's name and the algorithm's.
+    /// The names of the owner and of the algorithm.
     let key: String
     let published: [StoredKey]
     let before: [StoredKey]
 
-    /// Whether all of them are keys of their algorithms.
+    /// Returns whether all of them are keys of their algorithms.
     func isReadable(by reader: KeyReader) -> Bool {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }
 
-    /// Whether they are these keys.
+    /// Returns whether these are the same keys, by their IDs.
     func names(_ published: [KeyGenerator.NamedKey], before: [KeyGenerator.NamedKey]) -> Bool {
         self.published.lazy.map(\.id).elementsEqual(published.lazy.map(\.id))
             && self.before.lazy.map(\.id).elementsEqual(before.lazy.map(\.id))

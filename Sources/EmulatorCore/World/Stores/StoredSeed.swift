@@ -1,20 +1,20 @@
 import JOSE
 import JSON
 
-/// The seed that a world got while the daemon ran, as stores that last keep it.
+/// The seed that a world got while the daemon ran, as archives keep it.
 struct StoredSeed: WorldValue {
     static let name = "seed"
 
-    /// The whole seed, as one file would have it; `nil` for the daemon's.
+    /// The whole seed as the text of one file; `nil` for the daemon's.
     private(set) var document: String?
-    /// The seed whose rows the world began with, which was extended since; `nil` for the daemon's.
+    /// The seed with whose rows the world began, before it was extended; `nil` for the daemon's.
     private(set) var rows: String?
-    /// Unlike that of any other seed or rows; `nil` where `document` is.
+    /// A digest of both; `nil` where `document` is.
     private(set) var digest: String?
 
     init(_ seed: Seed) {}
 
-    /// `rows` is the seed that the world began with; `nil` for the daemon's.
+    /// `rows` is the seed with which the world began; `nil` for the daemon's.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -27,12 +27,13 @@ struct StoredSeed: WorldValue {
         digest = String(Hex.encode(Array(Digest.sha256(digests.joined()))).prefix(32))
     }
 
-    /// The same, extended to another seed.
+    /// Returns a copy with the extended seed.
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// The seed, and the one whose rows the world began with, which is `nil` for the daemon's; `nil` where it has the daemon's.
+    /// Reads the seed, and the one with whose rows the world began, which is `nil` for the daemon's. Returns `nil` if
+    /// the world has the daemon's seed.
     ///
-    /// - Throws: What is wrong with it.
+    /// - Throws: The mistakes in it.
     func read(
         _ seeds: RuntimeSeeds, world: String
     ) throws(Issues) -> (seed: Seed, rows: Seed?, size: Int)? {
@@ -49,10 +50,10 @@ struct StoredSeed: WorldValue {
 }
 
 extension WorldRegistry {
-    /// Takes up the worlds that the store has kept, once, before anybody is served. Where they are shared, each is taken up when it
-    /// is first asked for.
+    /// Loads all worlds that the archive has, once, before any request is served. Shared worlds are loaded on first use
+    /// instead.
     ///
-    /// - Throws: `Issues`, where something is wrong with a seed that a world had, or a `StoreFailure`.
+    /// - Throws: `Issues` if a world's seed has mistakes, or a `StoreFailure`.
     package func resume(_ seeds: RuntimeSeeds) throws {
         guard !isShared else { return share(seeds) }
         for name in try archive?.worlds() ?? [] {

@@ -6,14 +6,15 @@ import JSON
     import Foundation
 #endif
 
-/// All that a world can hold, by the names under which stores keep it: what the core declares and what providers do.
+/// The types of rows and values that a world can hold, by the names under which archives keep them: the core's and the
+/// providers'.
 package struct StoredTypes: Sendable {
     package let rows: [String: any Row.Type]
     package let values: [String: any WorldValue.Type]
-    /// Names that several different types have.
+    /// The names that several different types have.
     package let ambiguous: Set<String>
 
-    /// `rows` are those of the daemon itself.
+    /// `rows` are the types of the daemon itself.
     init(
         _ providers: [any Provider.Type], rows otherRows: [any Row.Type] = []
     ) {
@@ -48,12 +49,12 @@ extension Inbox {
     package static let name = "mail.inbox"
 }
 
-/// Writes rows and values as JSON, and reads them.
+/// Encodes rows and values as JSON, and decodes them.
 package struct StoredCoder: Sendable {
     private let decoder: JSONDecoder
     private let encoder = JSONEncoder()
 
-    /// `profiles` are those of accounts: `SeedFormat.profiles`.
+    /// `profiles` are the types of accounts' profiles: `SeedFormat.profiles`.
     package init(profiles: [any AccountProfile.Type]) {
         decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = profiles }
@@ -73,12 +74,12 @@ package struct StoredCoder: Sendable {
         }
     }
 
-    /// A value as archives keep it.
+    /// Returns a value as archives keep it.
     func archived<V: WorldValue>(_ value: V) throws(StoreFailure) -> ArchivedValue {
         ArchivedValue(name: V.name, value: try encode(value))
     }
 
-    /// Where it went wrong. What the value is isn't told: it may be a secret.
+    /// Returns the path at which decoding failed. It doesn't repeat the value, which may be a secret.
     private static func reason(_ error: any Error) -> String {
         let context: DecodingError.Context
         switch error as? DecodingError {

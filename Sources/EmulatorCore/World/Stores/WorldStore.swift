@@ -2,33 +2,35 @@ import Synchronization
 
 /// The tables of one world: in this process's memory, behind one lock, and committed to an archive where there is one.
 ///
-/// Queries are answered from memory. An update runs on the tables in memory; what it changed is committed to the archive before the
-/// update returns and before anybody else can read it. When that fails, the change is undone in memory, too, and the update throws.
-/// When another daemon has changed the world since, the change is undone, the other's change is taken over, and the closure runs again.
+/// Queries are answered from memory. An update runs on the tables in memory; its changes are committed to the archive
+/// before the update returns and before anybody else can read them. If the commit fails, the changes are undone in
+/// memory, too, and the update throws. If another daemon has changed the world since, the changes are undone, the
+/// other's are applied, and the closure runs again.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
     private let state: Mutex<State>
-    /// Held by whoever loads the world.
+    /// A lock held while the world is loaded.
     private let loading = Mutex<Void>(())
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
-    /// Whether the archive had something of the world before this process took it up.
+    /// Whether the archive had the world before this process loaded it.
     let isKept: Bool
 
-    /// Only reached while the lock is held.
+    /// State that is only used while the lock is held.
     private struct State: @unchecked Sendable {
         var seed: Seed
-        /// The seed whose rows aren't archived while they are as there.
+        /// The seed whose rows aren't archived while they are unchanged.
         var rowSeed: Seed
         var held: Held
-        /// Whether the archive may have another state than `held`: the world is loaded again before the next update.
+        /// Whether the archive may have another state than `held`, so that the world must be loaded before the next
+        /// update.
         var isStale = false
-        /// Whether the world was removed: what is changed now is lost.
+        /// Whether the world was removed, so that further changes are lost.
         var isGone = false
-        /// Counts the changes of the seeds.
+        /// The number of times that the seed was changed.
         var seedings = 0
 
-        /// Notes that the world was removed. Returns its tables, to be freed outside the lock.
+        /// Marks the world as removed. Returns its tables, to be freed outside the lock.
         mutating func becomeGone() -> MemoryTables {
             let tables = held.tables
             held.tables = MemoryTables(seed)
@@ -45,7 +47,7 @@ package final class WorldStore: Sendable {
         var beginning: Int64
         var tables: MemoryTables
 
-        /// A world that is in memory only.
+        /// Makes a world that is in memory only.
         init(_ seed: Seed) { (id, version, beginning, tables) = (0, 0, 0, MemoryTables(seed)) }
 
         init(_ archived: ArchivedWorld, _ seed: Seed, rows: Seed) throws(StoreFailure) {
@@ -55,7 +57,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// A world that is in memory only.
+    /// Makes a world that is in memory only.
     package init(_ name: String, _ seed: Seed) {
         self.name = name
         archive = nil
@@ -63,7 +65,7 @@ package final class WorldStore: Sendable {
         state = Mutex(State(seed: seed, rowSeed: seed, held: Held(seed)))
     }
 
-    /// A world that is kept in an archive, where there is one.
+    /// Makes a world that is kept in an archive, if there is one.
     convenience init(
         _ name: String, _ seed: Seed, keptIn archive: (any Archive)?, makes: Bool = true
     ) throws(StoreFailure) {
@@ -74,13 +76,13 @@ package final class WorldStore: Sendable {
         try self.init(name, seed, in: archive, makes: makes)
     }
 
-    /// Takes the world of this name from the archive. One that isn't there is made, unless not `makes`: then it has gone.
+    /// Loads the world of this name from the archive. If there is none, makes it; without `makes`, marks it as removed.
     package init(_ name: String, _ seed: Seed, in archive: any Archive, makes: Bool = true) throws(StoreFailure) {
         self.name = name
         self.archive = archive
         let coder = StoredCoder(profiles: seed.format.profiles)
         let beginning: () throws(StoreFailure) -> [ArchivedValue] = { () throws(StoreFailure) in
-            // All daemons have the same clock and generator.
+            // All daemons have the same clock and generator for a world.
             [try coder.archived(WorldClock(seed)), try coder.archived(RandomSource(seed))]
         }
         let archived = try archive.load(name, beginning: makes ? beginning : nil)
@@ -93,19 +95,19 @@ package final class WorldStore: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Whether the world was removed, or hasn't been there.
+    /// Whether the world was removed, or never existed.
     var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Whether what is kept outlives the process.
+    /// Whether changes outlive the process.
     var lasts: Bool { archive != nil }
 
     // MARK: - Loading
 
-    /// Loads the world from the archive again if it is stale. Returns whether it was.
+    /// Loads the world again if it is stale. Returns whether it was.
     @discardableResult
     private func loadIfStale(from archive: any Archive) throws(StoreFailure) -> Bool {
         guard state.withLock({ $0.isStale }) else { return false }
-        // Typed errors don't come through the lock of a value that isn't there.
+        // A lock doesn't pass typed errors on for a value that can't be copied.
         let result: Result<Void, StoreFailure> = loading.withLock { _ in
             do throws(StoreFailure) { return .success(try loadAgain(from: archive)) } catch { return .failure(error) }
         }
@@ -124,7 +126,7 @@ package final class WorldStore: Sendable {
             var news = StoreChange()
             let (isTaken, old) = state.withLock { state -> (Bool, MemoryTables?) in
                 guard state.seedings == seedings else { return (false, nil) }
-                // Another daemon may have removed it. One with another number has the same name only.
+                // Another daemon may have removed it. A world with another number only has the same name.
                 guard let loaded, loaded.id == state.held.id else { return (true, state.becomeGone()) }
                 let types = seed.format.stored
                 news = StoreChange(
@@ -134,14 +136,14 @@ package final class WorldStore: Sendable {
                 (state.held, state.isStale) = (loaded, false)
                 return (true, old)
             }
-            // Freed outside the lock.
+            // The tables are freed outside the lock.
             _ = consume old
             tell(news)
             if isTaken { return }
         }
     }
 
-    /// Loads the world again: what hasn't been asked for yet is made from `seed`, and the rows that a seed brings are those of `rows`.
+    /// Loads the world again. Values that weren't used yet come from `seed`, and seeded rows from `rows`.
     func resume(_ seed: Seed, rows: Seed) throws(StoreFailure) {
         guard let archive else { return }
         state.withLock { state in
@@ -160,16 +162,16 @@ package final class WorldStore: Sendable {
         try state.withLock { (state) throws(Failure) -> Result in try body(Snapshot(tables: state.held.tables)) }
     }
 
-    /// Commits all that `body` changes. `body` may run several times.
+    /// Runs `body`, which may run several times, and commits its changes.
     ///
-    /// - Throws: Why the change can't be committed: then nothing is changed.
+    /// - Throws: The reason why the change can't be committed; then nothing is changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try change(body).get()
     }
 
-    /// Commits all that `body` changes, or nothing when it throws. `body` may run several times.
+    /// Runs `body`, which may run several times, and commits its changes, or none when it throws.
     ///
-    /// - Throws: What `body` throws, or a `StoreFailure` when the change can't be committed: then nothing is changed.
+    /// - Throws: The error of `body`, or a `StoreFailure` when the change can't be committed; then nothing is changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try change(body).get()
     }
@@ -199,7 +201,7 @@ package final class WorldStore: Sendable {
         state.withLock { state in
             let tables = state.held.tables
             var transaction = Transaction(tables: tables)
-            // What can't fail needs no way back.
+            // A closure that can't throw needs no undo log.
             let canFail = Failure.self != Never.self
             if canFail { tables.begin() }
             do throws(Failure) {
@@ -213,7 +215,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Begins the world anew from a seed, with what `putting` adds, in one step; `also` is part of it.
+    /// Begins the world anew from a seed, with the changes of `putting`, in one step; `also` runs within it.
     func reset(
         to seed: Seed, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {
@@ -238,7 +240,7 @@ package final class WorldStore: Sendable {
         }
         let tables = MemoryTables(seed)
         begin(tables)
-        // What there was is freed outside the lock.
+        // The earlier tables are freed outside the lock.
         let old = state.withLock { state in
             let old = state.held
             state.held.tables = tables
@@ -248,9 +250,9 @@ package final class WorldStore: Sendable {
         _ = consume old
     }
 
-    /// What hasn't been asked for yet is made from this seed; the rest stays.
+    /// Changes the seed for values that weren't used yet; the others stay.
     func adopt(_ seed: Seed) throws(StoreFailure) {
-        // What the earlier seed says is kept first: what a world has doesn't depend on whether it was asked for.
+        // The values of the earlier seed are made first, because it mustn't matter whether somebody has used them.
         try update { tables in
             tables[OutcomeQueue.self] = tables.value(OutcomeQueue.self)
             tables[FaultQueue.self] = tables.value(FaultQueue.self)
@@ -261,8 +263,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Removes the world: nothing is kept of it, and what requests that are under way still change is lost. `false` when it had gone
-    /// before. Where that can't be done, the world is as it was.
+    /// Removes the world from memory and archive. Changes by requests that still run are lost. Returns `false` when it
+    /// was removed before. If removing fails, the world is unchanged.
     @discardableResult
     func remove() throws(StoreFailure) -> Bool {
         let (isRemoved, old) = try state.withLock { (state) throws(StoreFailure) -> (Bool, MemoryTables?) in
@@ -279,8 +281,8 @@ package final class WorldStore: Sendable {
 
     private static let attempts = 8
 
-    /// Runs a change and commits what it did. `run` returns `false` where all of that is to be undone, and may run several times; `then`
-    /// runs once the change is committed. With `seed`, the world begins anew from it.
+    /// Runs a change and commits it. `run` returns `false` if its changes shall be undone, and may run several times;
+    /// `then` runs once, after the commit. With `seed`, the world begins anew from it.
     private func commit(
         from seed: Seed? = nil, _ run: (MemoryTables) -> Bool, then: (inout State) -> Void = { _ in }
     ) throws(StoreFailure) {
@@ -297,13 +299,13 @@ package final class WorldStore: Sendable {
         throw StoreFailure(.slow, "others change the world all the time")
     }
 
-    /// Makes one attempt to commit. `false` when it is to be made again.
+    /// Makes one attempt to commit. Returns `false` when another attempt is needed.
     private func attempt(
         _ state: inout State, to archive: any Archive, isLocking: Bool, from seed: Seed?,
         _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ news: inout StoreChange
     ) throws(StoreFailure) -> Bool {
         guard !state.isStale else { return false }
-        /// The tables that were changed, until it is known whether that is committed.
+        /// The changed tables, until it is known whether the change is committed.
         var changed: MemoryTables?
         func make(_ changes: [ArchivedChange]) throws(StoreFailure) -> WorldChange? {
             for change in changes.withLastValues { try apply(change, to: &state, &news) }
@@ -321,14 +323,14 @@ package final class WorldStore: Sendable {
         }
         let outcome: CommitOutcome
         do throws(StoreFailure) {
-            // In a world that has gone, requests that are under way find their own changes only.
+            // In a removed world, requests that still run only find their own changes.
             outcome =
                 state.isGone
                 ? try make([]).map { _ in .committed(version: 0) } ?? .unchanged
                 : try archive.commit(to: state.held.id, after: state.held.version, isLocking: isLocking, make)
         } catch {
             changed?.undo()
-            // What the archive has isn't known, or can't be taken over.
+            // The state of the archive isn't known, or can't be read.
             if error.kind == .unknown || error.kind == .unreadable { state.isStale = !state.isGone }
             throw error
         }
@@ -345,11 +347,11 @@ package final class WorldStore: Sendable {
         case .unchanged:
             changed?.commit()
             guard !state.isStale else { return false }
-            // Nothing was changed perhaps because of something that another daemon has changed since.
+            // Even a closure that changed nothing may have read rows that another daemon has changed since.
             return isLocking || !archive.isShared || state.isGone
         case .conflict:
             changed?.undo()
-            // What others have changed isn't kept any more.
+            // The changes of others aren't kept any more.
             if isLocking { state.isStale = true }
             return false
         case .gone:
@@ -360,8 +362,8 @@ package final class WorldStore: Sendable {
 
     // MARK: - Changes by others
 
-    /// Takes over what other daemons have changed before this call, so that whoever reads the world afterwards sees it. A world that is
-    /// stale is loaded again.
+    /// Applies the changes that other daemons have made before this call, so that a later read has them. A stale world
+    /// is loaded again.
     @discardableResult
     func refresh() throws(StoreFailure) -> StoreNews {
         guard let archive else { return .same }
@@ -400,12 +402,12 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Does to the tables in memory what another daemon has done.
+    /// Applies another daemon's change to the tables in memory.
     private func apply(
         _ archived: ArchivedChange, to state: inout State, _ news: inout StoreChange
     ) throws(StoreFailure) {
         guard !state.isStale, !state.isGone else { return }
-        // One that comes between is missing.
+        // A change between them is missing.
         guard archived.before == state.held.version else {
             state.isStale = true
             return
@@ -422,8 +424,8 @@ package final class WorldStore: Sendable {
         news.names.formUnion(change.values.lazy.map(\.name))
     }
 
-    /// Calls `body` each time after changes by other daemons were taken over, on the thread that did so, under no lock of a world's
-    /// tables: it may look at them, but neither refresh nor change them.
+    /// Calls `body` each time after changes by other daemons were applied, on the same thread and without a lock on the
+    /// world's tables. `body` may read them, but neither refresh nor change them.
     func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
         listeners.withLock { $0.append(body) }
     }
@@ -434,17 +436,17 @@ package final class WorldStore: Sendable {
     }
 }
 
-/// What a store found when it looked for changes by other daemons.
+/// The result of a refresh.
 package enum StoreNews: Sendable {
     case same
     case changed
-    /// The world isn't there any more. One of the same name may be: it is another world, with a store of its own.
+    /// The world was removed. If there is one of the same name, it is another world, with a store of its own.
     case gone
 }
 
-/// What other daemons have changed in a world.
+/// The changes that other daemons have made in a world.
 package struct StoreChange: Sendable {
-    /// Of the tables and values.
+    /// The names of the changed tables and values.
     package var names: Set<String>
     /// Whether the world began anew.
     package var isReset: Bool

@@ -1,11 +1,11 @@
 import Time
 
-/// Slots by the time at which their rows may go: a binary heap, the earliest first.
+/// The slots of rows that expire, by time of expiry: a binary heap, the earliest first.
 struct ExpiryQueue {
     struct Entry {
         let drop: Instant
         let slot: Int32
-        /// The slot's, when this was put in.
+        /// The slot's generation when this was added.
         let generation: UInt32
     }
 

@@ -1,14 +1,14 @@
-/// The slots of a table by a value, in the order in which they got it. That of a world is only reached while the world's lock is
-/// held, and that of seeded rows never changes once it is made.
+/// An index in memory: the slots of a table by a value, in the order in which they got it. A world's index is only used
+/// while the world's lock is held; one of seeded rows never changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
-    /// A slot among those of one value.
+    /// A slot in the list of one value.
     private struct Node {
         let value: String
         let slot: Int32
-        /// Its neighbours among the value's nodes, or -1.
+        /// The indexes of its neighbours in the list, or -1.
         var previous: Int32
         var next: Int32
-        /// Another value's node for the same slot, or -1.
+        /// The index of another value's node for the same slot, or -1.
         var sibling: Int32
     }
 
@@ -18,13 +18,13 @@ final class MemoryIndex: @unchecked Sendable {
     private var free: [Int32] = []
     /// The first node of each slot, or -1.
     private var firstNodes: ContiguousArray<Int32> = []
-    /// What was done since `begin`, to be undone in reverse: a row that gets a value back stands where it stood.
+    /// The changes since `begin`, undone in reverse, so that a row that gets a value back is where it was.
     private var steps: [Step] = []
     private var keepsSteps = false
 
     private enum Step {
         case added(place: Int32, isNew: Bool)
-        /// `before` is the slot's node before it, or -1.
+        /// `before` is the slot's node before this one, or -1.
         case taken(place: Int32, Node, before: Int32)
     }
 
@@ -38,7 +38,7 @@ final class MemoryIndex: @unchecked Sendable {
 
     func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
-    /// Calls `body` with the slots, oldest first, until it says `false`.
+    /// Calls `body` with the slots, oldest first, until it returns `false`.
     func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -47,7 +47,7 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// The same, newest first.
+    /// Calls `body` with the slots, newest first, until it returns `false`.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -93,7 +93,7 @@ final class MemoryIndex: @unchecked Sendable {
         return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
-    /// Adds the slot at the end of those of this value.
+    /// Adds the slot at the end of this value's list.
     func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
@@ -107,7 +107,7 @@ final class MemoryIndex: @unchecked Sendable {
         if last >= 0 { nodes[Int(last)]?.next = place }
     }
 
-    /// Returns what was the last node.
+    /// Appends a node, and returns the last node before it.
     private func append(_ place: Int32, to end: inout (first: Int32, last: Int32, count: Int)) -> Int32 {
         defer { (end.last, end.count) = (place, end.count + 1) }
         return end.last
@@ -126,7 +126,7 @@ final class MemoryIndex: @unchecked Sendable {
         free.append(place)
     }
 
-    /// Takes a node out of those of its value.
+    /// Removes a node from its value's list.
     private func unlink(_ node: Node) {
         if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next }
         if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous }
@@ -140,7 +140,7 @@ final class MemoryIndex: @unchecked Sendable {
 
     // MARK: - Transactions that can fail
 
-    /// From now on every change can be undone.
+    /// Starts recording changes, so that they can be undone.
     func begin() { keepsSteps = true }
 
     func commit() {
@@ -148,7 +148,7 @@ final class MemoryIndex: @unchecked Sendable {
         keepsSteps = false
     }
 
-    /// Back to what was there at `begin`.
+    /// Undoes all changes since `begin`.
     func undo() {
         while let step = steps.popLast() {
             switch step {
@@ -171,7 +171,7 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Its neighbours are what they were when it was taken: what came later is undone already.
+    /// Puts a removed node back. Its neighbours are the same as then, because later changes are undone already.
     private func undoTaking(_ place: Int32, _ node: Node, _ before: Int32) {
         free.removeLast()
         nodes[Int(place)] = node

@@ -1,16 +1,16 @@
-// How a table's rows come into an archive, and out of it.
+// Reading a table's rows from an archive, and writing them to it.
 
-/// Numbers the rows of a world as they come.
+/// Numbers the rows of a world in the order in which they are added.
 final class RowPlaces {
     private var next: Int64 = 0
 
     func take() -> Int64 {
-        // An archive may hold any number.
+        // An archive may hold any number, so this may overflow.
         defer { next &+= 1 }
         return next
     }
 
-    /// There is a row with this number.
+    /// Notes that a row has this number.
     func note(_ place: Int64) { next = max(next, place &+ 1) }
 }
 
@@ -28,14 +28,14 @@ extension MemoryTable {
         }
     }
 
-    /// What is kept for this key; `nil` for nothing.
+    /// Returns the kind of the row that is archived for this key; `nil` for none.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
         return slots[Int(slot)].seeded >= 0 ? .replacing : .own
     }
 
-    /// Takes over a row that an archive has. Rows come in the order of their places.
+    /// Applies an archived row. Rows come in the order of their places.
     func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
         guard let kind = archived.kind, kind != .removed else {
             _ = remove(archived.key)
@@ -48,7 +48,7 @@ extension MemoryTable {
         put(row, now: .first)
     }
 
-    /// Whether the row that has this one's key stands at another place than this one.
+    /// Returns whether the row with the same key has another place.
     private func standsElsewhere(_ row: StoredRow) -> Bool {
         guard let slot = byKey[row.key] else { return base?.byKey[row.key] != nil }
         return slots[Int(slot)].seeded >= 0 || self.row(slot)?.place != row.place

@@ -1,4 +1,4 @@
-// Changes of a table in memory. The world's lock is held.
+// Changing a table in memory. The caller holds the world's lock.
 
 import Time
 
@@ -51,14 +51,14 @@ extension MemoryTable {
         while hidden[firstSeeded] == -1 { firstSeeded += 1 }
     }
 
-    /// Removes rows whose time is over. What it costs grows with the number of those.
+    /// Removes expired rows. The cost grows with their number.
     private func purge(now: Instant) {
         while let due = expiries.first, due.drop <= now {
             expiries.removeFirst()
             let slot = slots[Int(due.slot)]
             if slot.generation == due.generation, let key = slot.row?.key { _ = remove(key) }
         }
-        // Arrays and dictionaries never shrink by themselves.
+        // Arrays and dictionaries never release memory by themselves.
         if slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty { shrink() }
     }
 

@@ -1,7 +1,7 @@
-// The slots of a table in memory, and their links.
+// The slots of a table in memory, and the links between them.
 
 extension MemoryTable {
-    /// Puts the row into a free slot, with its indexes, but not into the order of rows.
+    /// Puts the row into a free slot and into the indexes, but not into the order of rows.
     func occupy(_ row: StoredRow) -> Int32 {
         let slot: Int32
         if let unused = free.popLast() {
@@ -33,7 +33,7 @@ extension MemoryTable {
         schedule(row, slot)
     }
 
-    /// Moves the row where its texts have changed.
+    /// Updates the sorted texts of a row that was changed.
     private func resort(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -45,7 +45,7 @@ extension MemoryTable {
         }
     }
 
-    /// Does something with each of the row's texts, if they are kept in order already.
+    /// Calls `body` with each of the row's texts, if the table has sorted texts already.
     private func sort(_ row: StoredRow, _ body: (SortedTexts, String) -> Void) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -63,7 +63,7 @@ extension MemoryTable {
         guard let drop else { return }
         expiries.insert(drop, slot, slots[Int(slot)].generation)
         guard expiries.count > 2 * byKey.count + 1_024 else { return }
-        // Most entries are of rows that have gone since.
+        // Most entries belong to rows that have been removed.
         expiries = ExpiryQueue()
         for (slot, entry) in slots.enumerated() {
             if let drop = entry.drop { expiries.insert(drop, Int32(slot), entry.generation) }
@@ -84,7 +84,7 @@ extension MemoryTable {
         if next < 0 { last = previous } else { slots[Int(next)].previous = previous }
     }
 
-    /// The rows in as few slots as they need.
+    /// Moves the rows to as few slots as they need.
     func shrink() {
         var listed: [StoredRow] = []
         var slot = first

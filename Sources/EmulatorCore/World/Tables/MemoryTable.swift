@@ -1,25 +1,26 @@
 import Synchronization
 import Time
 
-/// A table in memory: rows in slots that are linked in the order in which the rows came, found by key and by indexes. Nothing
-/// that it does takes longer with more rows, but for what lists them.
+/// A table in memory: rows in slots, linked in the order in which the rows were added, and found by key and by indexes.
+/// No operation takes longer with more rows, except those that list them.
 ///
-/// Rows that a seed brings lie in a table of their own, which all worlds share and which never changes: a world's table keeps
-/// what differs from it.
+/// The rows of a seed are in a table of their own, which all worlds share and which never changes: a world's table has
+/// only the differences.
 final class MemoryTable {
     struct Slot {
         var row: StoredRow?
-        /// The slots of the rows that came before and after; -1 at the ends.
+        /// The slots of the rows before and after this one; -1 at the ends.
         var previous: Int32 = -1
         var next: Int32 = -1
-        /// The seeded row in whose place this one stands, or -1.
+        /// The slot of the seeded row that this one replaces, or -1.
         var seeded: Int32 = -1
-        /// When the row may go; entries of `expiries` for earlier rows or times of this slot have another generation.
+        /// The time when the row may be removed. Entries of `expiries` with another generation belong to earlier rows
+        /// or times of this slot.
         var drop: Instant?
         var generation: UInt32 = 0
     }
 
-    /// Where a row stood before a change, to put it back.
+    /// The position of a row before a change, for undoing it.
     enum Place {
         case nowhere
         case seeded(Int32)
@@ -36,30 +37,30 @@ final class MemoryTable {
 
     let rules: StoredRowRules
     let base: MemoryTable?
-    /// Seeded rows that are removed (-1), or replaced by a row in the slot.
+    /// The removed seeded rows (-1), and those replaced by a row in the slot.
     var hidden: [Int32: Int32] = [:]
-    /// No seeded row before this one is left.
+    /// The slot before which no seeded row is left.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
     var byKey: [String: Int32] = [:]
     var first: Int32 = -1
     var last: Int32 = -1
-    /// Kept up with every change; a table of seeded rows has none of these.
+    /// The indexes, updated with every change; a table of seeded rows has none of these.
     let indexes: [MemoryIndex]
-    /// Those of a table of seeded rows, by their places. Each is made when somebody first asks: most are never asked, and
-    /// many people would take twice as long to load. Several worlds ask at once.
+    /// The indexes of a table of seeded rows, each made on first use: most are never used, and loading many people
+    /// would take twice as long. The lock is there because several worlds use them at once.
     private let seededIndexes = Mutex<[Int: MemoryIndex]>([:])
-    /// Made when somebody first asks, also of seeded rows.
+    /// The sorted texts, made on first use, also of seeded rows.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
-    /// Whether indexes are left alone: they undo their own changes.
+    /// Whether indexes must not be changed, because they undo their own changes.
     var isUndoing = false
     let places: RowPlaces
 
-    /// A world's own table.
+    /// Makes a world's own table.
     init(_ rules: StoredRowRules, seeded base: MemoryTable?, places: RowPlaces) {
         self.rules = rules
         self.base = base
@@ -67,7 +68,7 @@ final class MemoryTable {
         indexes = rules.indexes.map { MemoryIndex($0.values) }
     }
 
-    /// A table of rows that a seed brings.
+    /// Makes a table of the rows of a seed.
     init(_ rules: StoredRowRules, of rows: some Collection<StoredRow>) {
         self.rules = rules
         base = nil
@@ -84,7 +85,7 @@ final class MemoryTable {
 
     func row(_ slot: Int32) -> StoredRow? { slots[Int(slot)].row }
 
-    /// The seeded row in this slot, as this world has it.
+    /// Returns the seeded row in this slot, as changed in this world.
     private func seededRow(_ slot: Int32) -> StoredRow? {
         guard let place = hidden[slot] else { return base?.row(slot) }
         return place < 0 ? nil : row(place)
@@ -101,7 +102,7 @@ final class MemoryTable {
         var seeded: Int32 = firstSeeded
         var own = first
         if let key {
-            // A seeded row that was removed and put again stands among the world's own.
+            // A seeded row that was removed and put again is among the world's own.
             if let slot = byKey[key], slots[Int(slot)].seeded < 0 {
                 seeded = Int32(base?.slots.count ?? 0)
                 own = slots[Int(slot)].next
@@ -140,7 +141,7 @@ final class MemoryTable {
         guard let place = place(of: index) else { return 0 }
         let own = self.index(place).count(value)
         guard let base else { return own }
-        // Only where a world has changed seeded rows must they be counted one by one.
+        // Seeded rows must be counted one by one if the world has changed some.
         guard !hidden.isEmpty else { return own + base.count(index, value) }
         var seeded = 0
         base.each(place, value) { slot in
@@ -150,7 +151,7 @@ final class MemoryTable {
         return own + seeded
     }
 
-    /// The rows with this value, the one that got it last first.
+    /// Returns the rows with this value, the one that got it last first.
     func newest(_ index: ObjectIdentifier, _ value: String, limit: Int) -> [StoredRow] {
         guard let place = place(of: index) else { return [] }
         var found: [StoredRow] = []
@@ -212,7 +213,7 @@ final class MemoryTable {
         if let order = rules.order { _ = texts(order) }
     }
 
-    /// The sorted texts, made when they are first asked for.
+    /// Returns the sorted texts, made on first use.
     func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in
             if let sorted { return sorted }
@@ -229,7 +230,7 @@ final class MemoryTable {
 
     // MARK: - Transactions
 
-    /// From now on, every change is noted, and can be undone. `false` when that was so already.
+    /// Starts recording changes, so that they can be undone. Returns `false` when that was on already.
     func begin() -> Bool {
         guard !keepsChanges else { return false }
         for index in indexes { index.begin() }
@@ -243,11 +244,11 @@ final class MemoryTable {
         keepsChanges = false
     }
 
-    /// Back to what was there at `begin`.
+    /// Undoes all changes since `begin`.
     func undo() {
         isUndoing = true
-        // A row that was removed gets the slot back that it had: slots are given out in the reverse of the order in which they
-        // became free.
+        // A removed row gets its slot back, because slots are reused in the reverse of the order in which they became
+        // free.
         while let change = changes.popLast() { undo(change) }
         isUndoing = false
         for index in indexes { index.undo() }

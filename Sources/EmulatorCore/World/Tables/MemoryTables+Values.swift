@@ -1,17 +1,17 @@
-// Where a world's values lie in memory, and what they were when a transaction touched them.
+// The values of a world in memory, and their undo log.
 
 extension MemoryTables {
     class AnyBox {
-        /// Whether the archive has the value, as it is or as it was before the transaction.
+        /// Whether the archive has the value, in its present form or the one before the transaction.
         var isArchived = false
 
         func putBack(_ kept: Kept) {}
 
-        /// The value as archives keep it; `nil` when it is archived and as `kept`.
+        /// Returns the value as archives keep it; `nil` when it is archived and equal to `kept`.
         func archived(unlike kept: Kept, _ coder: StoredCoder) throws(StoreFailure) -> ArchivedValue? { nil }
     }
 
-    /// A value as it was.
+    /// A copy of a value.
     class Kept {}
 
     final class KeptValue<V: WorldValue>: Kept {
@@ -19,7 +19,7 @@ extension MemoryTables {
         init(_ value: V) { self.value = value }
     }
 
-    /// A value as it was when a transaction touched it first.
+    /// A copy of a value from before the transaction changed it first.
     struct Restoring {
         let box: AnyBox
         let kept: Kept

@@ -1,19 +1,20 @@
 import JOSE
 import Time
 
-/// The tables and values of one world, made on first use. Only reached while the world's lock is held, which is what makes this sendable.
+/// The tables and values of one world, made on first use. It is sendable because it is only used while the world's lock
+/// is held.
 final class MemoryTables: Tables, @unchecked Sendable {
-    /// The seed from which values are made that nobody has asked for.
+    /// The seed for values that weren't used yet.
     private var seed: Seed
     /// The seed whose rows the tables begin with; `nil` for `seed`.
     private let rowSeed: Seed?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
     private let places = RowPlaces()
-    /// Two of the values, which nearly every change asks for.
+    /// The clock and the generator, kept here because nearly every change uses them.
     private var clock: Box<WorldClock>?
     private var randomSource: Box<RandomSource>?
-    /// Values as they were when the transaction began, each once.
+    /// Copies of the values that the transaction has changed, each from before it.
     private var restoring: [Restoring] = []
     /// The tables that the transaction has changed.
     private var changed: [MemoryTable] = []
@@ -24,8 +25,8 @@ final class MemoryTables: Tables, @unchecked Sendable {
         rowSeed = rows
     }
 
-    /// What nobody has asked for is made from this seed from now on. What the earlier seed says is made first: what a world has doesn't
-    /// depend on whether it was asked for.
+    /// Changes the seed for values that weren't used yet. The values of the earlier seed are made first, because it
+    /// mustn't matter whether somebody has used them.
     func adopt(_ seed: Seed) {
         _ = table(Account.self)
         _ = (box(OutcomeQueue.self), box(FaultQueue.self), box(WorldClock.self), box(RandomSource.self))
@@ -49,7 +50,7 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     // MARK: - Transactions
 
-    /// From now on, what is changed is noted: it can be undone, and `change` tells it.
+    /// Starts recording changes, so that they can be undone, and `change` can return them.
     func begin() { keepsChanges = true }
 
     func commit() {
@@ -80,7 +81,7 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     private lazy var coder = StoredCoder(profiles: seed.format.profiles)
 
-    /// What was changed since `begin`, as archives keep it.
+    /// Returns the changes since `begin`, as archives keep them.
     func change() throws(StoreFailure) -> WorldChange {
         let (coder, types) = (coder, seed.format.stored)
         var change = WorldChange()
@@ -97,13 +98,13 @@ final class MemoryTables: Tables, @unchecked Sendable {
         return change
     }
 
-    /// Takes over what an archive has. Rows of tables and values that no part of this program declares are left out.
+    /// Applies rows and values of an archive. Those that no part of this program declares are ignored.
     func apply(_ rows: [ArchivedRow], _ values: [ArchivedValue]) throws(StoreFailure) {
         let (coder, types) = (coder, seed.format.stored)
         for row in rows {
             guard let type = types.rows[row.table] else { continue }
             do throws(StoreFailure) { try table(type).apply(row, coder) } catch {
-                // Its key may be a secret.
+                // The message has the place, because the key may be a secret.
                 throw StoreFailure(
                     error.kind, "in the table \(row.table), the row at place \(row.place): \(error.detail)")
             }
@@ -190,7 +191,7 @@ final class MemoryTables: Tables, @unchecked Sendable {
         set { change(RandomSource.self) { $0.generator = newValue } }
     }
 
-    /// Notes a value before it is changed.
+    /// Keeps a copy of a value before it is changed.
     private func keep<V: WorldValue>(_ box: Box<V>) {
         guard keepsChanges, !restoring.contains(where: { $0.box === box }) else { return }
         restoring.append(Restoring(box: box, kept: KeptValue(box.value)))

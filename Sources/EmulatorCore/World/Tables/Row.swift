@@ -1,29 +1,30 @@
 import Time
 
-/// What a table holds: a value that can be written down, found by its key.
+/// A value in a table, encoded as JSON by archives and found by its key.
 ///
-/// A store that lasts keeps rows as JSON: the names of a row's fields, and those of everything in it, are a stored format. A field
-/// that is added must be optional or have a default in the row's own decoder, and one that was there isn't renamed.
+/// The names of a row's fields, and those of everything in it, are a stored format. A field that is added must be
+/// optional or have a default in the row's own decoder, and an existing one must not be renamed.
 package protocol Row: Codable, Sendable {
     associatedtype Key: TableKey
 
     /// The table that keeps rows of this type.
     static var table: Table<Self> { get }
-    /// No two rows of a table have the same.
+    /// The key, unique in the table.
     var key: Key { get }
 }
 
-/// The declaration of a table: its name, the ways in which rows are found beside their key, and when they are let go.
+/// The declaration of a table: its name, its indexes, and when its rows expire.
 package struct Table<R: Row>: Sendable {
-    /// Unlike all others': the row's provider and what it is, such as `github.token`. Stores keep its rows under this name.
+    /// A unique name, made of the row's provider and what it is, such as `github.token`. Archives keep its rows under
+    /// this name.
     package let name: String
-    /// There are never more rows: then the oldest go. A million sign-ins fit, unless another limit is given.
+    /// The number of rows above which the oldest are removed. The default is enough for a million sign-ins.
     package let limit: Int
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
 
-    /// `droppedAt` says from when on the table may let a row go without being asked; `nil` is never.
+    /// `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never.
     package init(
         _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
         droppedAt: (@Sendable (R) -> Instant?)? = nil
@@ -36,9 +37,9 @@ package struct Table<R: Row>: Sendable {
     }
 }
 
-/// An index of rows of one type, whatever its values are.
+/// An index of rows of one type, whatever the type of its values.
 package class AnyIndex<R: Row>: @unchecked Sendable {
-    /// A word for what rows are found by. No store keeps it.
+    /// A word for what rows are found by. Archives don't keep it.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -50,39 +51,39 @@ package class AnyIndex<R: Row>: @unchecked Sendable {
 
 /// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several values.
 package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Sendable {
-    /// Rows for which `value` is `nil` aren't found by this index.
+    /// Makes an index by `value`. Rows for which it is `nil` aren't found by it.
     package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
         super.init(name, .one { value($0.row(R.self))?.keyText })
     }
 
-    /// For rows that are found by any of several values.
+    /// Makes an index for rows that are found by any of several values.
     package init(_ name: String, each values: @escaping @Sendable (R) -> [Value]) {
         super.init(name, .many { values($0.row(R.self)).map(\.keyText) })
     }
 }
 
-/// Rows in the order of a text, to be read page by page, or as far as the text begins with something.
+/// An index of rows in the order of a text, to be read page by page, or by a prefix of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// A word for what rows are sorted by. No store keeps it.
+    /// A word for what rows are sorted by. Archives don't keep it.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
-    /// A row stands at each of its texts.
+    /// Makes an index by `texts`. A row appears once for each of its texts.
     package init(_ name: String, _ texts: @escaping @Sendable (R) -> [String]) {
         self.name = name
         self.texts = texts
     }
 }
 
-/// Something that a world has one of, such as its clock: like a row, a value that can be written down.
+/// A value of which a world has one, such as its clock. Like a row, it is encoded as JSON by archives.
 package protocol WorldValue: Codable, Sendable {
-    /// Unlike all others': whose it is and what it is, such as `mail.inbox`. Stores keep the value under this name, and the names of
-    /// its fields are a stored format, as a row's are.
+    /// A unique name, made of its owner and what it is, such as `mail.inbox`. Archives keep the value under this name,
+    /// and the names of its fields are a stored format, as a row's are.
     static var name: String { get }
-    /// As it is in a new world.
+    /// Makes the value that a new world has.
     init(_ seed: Seed)
 
-    /// Whether it is known to be written as `other` is. `false` costs that it is written down to see.
+    /// Returns whether it is known to be encoded like `other`. With `false`, it is encoded to find out.
     func isWritten(as other: Self) -> Bool
 }
 

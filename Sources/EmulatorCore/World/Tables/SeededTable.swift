@@ -1,4 +1,4 @@
-/// The rows that a seed brings to every world: one table that all worlds share. Nothing changes it.
+/// The rows that a seed brings to every world: one table that all worlds share, and that never changes.
 package final class SeededTable<R: Row>: @unchecked Sendable {
     let table: MemoryTable
 
@@ -7,10 +7,10 @@ package final class SeededTable<R: Row>: @unchecked Sendable {
     }
 
     package var count: Int { table.count }
-    /// All of them, in the seed's order.
+    /// All rows, in the seed's order.
     package var rows: [R] { table.rows(after: nil, limit: .max).map { $0.row(R.self) } }
 
-    /// Puts the rows in the order in which they are searched, which the first search of a world does otherwise, under its lock.
+    /// Sorts the rows for searches. Otherwise a world's first search would do it, under the world's lock.
     package func prepareOrder() { table.prepareOrder() }
 
     package func find(_ key: R.Key) -> R? { table.find(key.keyText)?.row(R.self) }

@@ -1,4 +1,4 @@
-/// Texts in order, each with the slot of its row: in chunks, so that adding one moves few.
+/// Sorted texts, each with the slot of its row. They are in chunks, so that adding one moves few.
 final class SortedTexts {
     struct Entry: Comparable {
         let text: String
@@ -10,7 +10,7 @@ final class SortedTexts {
     }
 
     private static let chunkSize = 512
-    /// None of them is empty.
+    /// The chunks, none of which is empty.
     private var chunks: [[Entry]]
 
     init(_ entries: [Entry]) {
@@ -42,7 +42,7 @@ final class SortedTexts {
         if chunks[chunk].isEmpty { chunks.remove(at: chunk) }
     }
 
-    /// The entries whose texts begin with `prefix` and come after `after`.
+    /// Returns the entries whose texts begin with `prefix` and come after `after`.
     func entries(prefix: String, after: String?) -> Entries {
         let start = max(prefix, after ?? "")
         let entry = Entry(text: start, slot: -1)
@@ -75,17 +75,17 @@ final class SortedTexts {
         }
     }
 
-    /// The last chunk that doesn't begin after `entry`, or the first.
+    /// Returns the last chunk that doesn't begin after `entry`, or the first one.
     private func chunk(of entry: Entry) -> Int {
         max(0, SortedTexts.firstPlace(chunks.count) { chunks[$0][0] > entry } - 1)
     }
 
-    /// The first place whose entry isn't before `entry`.
+    /// Returns the first position whose entry isn't before `entry`.
     private static func place(of entry: Entry, in chunk: [Entry]) -> Int {
         firstPlace(chunk.count) { chunk[$0] >= entry }
     }
 
-    /// The first of `count` places from which on `holds`, by halves.
+    /// Returns the first of `count` positions for which `holds` is true, by binary search.
     private static func firstPlace(_ count: Int, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -3,8 +3,8 @@ import Time
 /// A row of any type, as a table in memory keeps it. Its content never changes: a changed row is stored anew.
 class StoredRow {
     let key: String
-    /// A number that orders the rows of a world as they came; negative until the row is put. A row that replaces another has that
-    /// one's.
+    /// A number that orders the rows of a world as they were added; negative until the row is put. A row that replaces
+    /// another gets its number.
     var place: Int64 = -1
 
     init(key: String) { self.key = key }
@@ -21,11 +21,11 @@ final class Stored<R: Row>: StoredRow {
 }
 
 extension StoredRow {
-    /// The row, which is known to be of this type: a table holds rows of one type.
+    /// Returns the row, which must be of this type: a table holds rows of one type.
     func row<R: Row>(_ type: R.Type) -> R { unsafeDowncast(self, to: Stored<R>.self).row }
 }
 
-/// What a store needs to know of a table's declaration, whatever its rows are.
+/// A table's declaration, without the type of its rows.
 struct StoredRowRules {
     /// The values of a row in an index.
     enum Values {
@@ -39,7 +39,7 @@ struct StoredRowRules {
     let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
-    /// A row as JSON.
+    /// Encodes a row as JSON.
     let encode: (StoredRow, StoredCoder) throws(StoreFailure) -> String
     let decode: (String, StoredCoder) throws(StoreFailure) -> StoredRow
 

@@ -1,4 +1,4 @@
-/// What rows are found by: a value that a store can write down as a text, another text for every other value.
+/// A value by which rows are found. It has a text form, which differs for every value.
 package protocol TableKey: Hashable, Codable, Sendable {
     var keyText: String { get }
 }
@@ -6,7 +6,8 @@ package protocol TableKey: Hashable, Codable, Sendable {
 extension String: TableKey {
     package var keyText: String { self }
 
-    /// A key of several parts: each with its length before it, so that no two lists of parts give the same text.
+    /// Makes a key of several parts. Each part has its length before it, so that no two lists of parts give the same
+    /// text.
     package init(keyParts parts: String?...) {
         self = ""
         for part in parts {

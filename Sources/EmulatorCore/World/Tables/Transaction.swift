@@ -1,26 +1,29 @@
 import JOSE
 import Time
 
-/// The tables and values of one world, as a store keeps them. Only `Snapshot` and `Transaction` hand them out.
+/// The tables and values of one world, as a store keeps them. They are only reached through `Snapshot` and
+/// `Transaction`.
 package protocol Tables: AnyObject {
     func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
     func count<R: Row>(_ type: R.Type) -> Int
-    /// At most `limit` rows in the order in which they came, after the one with the key `after`, or from the first.
+    /// Returns at most `limit` rows in the order in which they were added, after the one with the key `after`, or from
+    /// the first.
     func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R]
-    /// The rows with this value, oldest first.
+    /// Returns the rows with this value, oldest first.
     func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
-    /// The rows with this value, newest first.
+    /// Returns the rows with this value, newest first.
     func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
-    /// How many rows have this value.
+    /// Returns the number of rows with this value.
     func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int
-    /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
+    /// Returns at most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text
+    /// `after`.
     func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
     /// Adds a row, or replaces the one that has its key.
     func put<R: Row>(_ row: R)
     func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
 
     subscript<V: WorldValue>(value: V.Type) -> V { get set }
-    /// Changes a value in its place.
+    /// Changes a value in place.
     func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result
     /// The world's time.
     var now: Instant { get }
@@ -28,18 +31,18 @@ package protocol Tables: AnyObject {
     var random: Randomness { get set }
 }
 
-/// What both a snapshot and a transaction can be asked.
+/// The queries of both a snapshot and a transaction.
 package protocol TableReading: ~Copyable {
     var tables: any Tables { get }
 }
 
-/// A look at a world's tables. It can't be kept: it is good for as long as the closure that it was given to.
+/// Read access to a world's tables, valid only within the closure that gets it.
 package struct Snapshot: ~Copyable, TableReading {
     package let tables: any Tables
 }
 
-/// A change of a world's tables: all of it happens, or, when an error is thrown, nothing. Where another daemon has changed the
-/// world meanwhile, the closure runs again, so it does nothing but read and write tables.
+/// A change of a world's tables: all of it is committed, or nothing when an error is thrown. If another daemon has
+/// changed the world meanwhile, the closure runs again, so it must do nothing but read and write tables.
 package struct Transaction: ~Copyable, TableReading {
     package let tables: any Tables
 }
@@ -49,41 +52,42 @@ extension TableReading where Self: ~Copyable {
 
     package func count<R: Row>(_ type: R.Type) -> Int { tables.count(type) }
 
-    /// The row that came first.
+    /// Returns the row that was added first.
     package func first<R: Row>(_ type: R.Type) -> R? { tables.rows(type, after: nil, limit: 1).first }
 
-    /// At most `limit` rows in the order in which they came.
+    /// Returns at most `limit` rows in the order in which they were added.
     package func rows<R: Row>(_ type: R.Type, after key: R.Key? = nil, limit: Int) -> [R] {
         tables.rows(type, after: key, limit: limit)
     }
 
-    /// Every row. What this costs grows with the table: for what is asked to list all of it.
+    /// Returns every row. The cost grows with the table, so this is for calls that list all of it.
     package func all<R: Row>(_ type: R.Type) -> [R] { tables.rows(type, after: nil, limit: .max) }
 
-    /// The oldest row with this value.
+    /// Returns the oldest row with this value.
     package func first<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
         tables.rows(index, value, limit: 1).first
     }
 
-    /// The rows with this value, oldest first.
+    /// Returns the rows with this value, oldest first.
     package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
         tables.rows(index, value, limit: limit)
     }
 
-    /// At most `limit` rows with this value, newest first.
+    /// Returns at most `limit` rows with this value, newest first.
     package func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
         tables.newest(index, value, limit: limit)
     }
 
-    /// How many rows have this value.
+    /// Returns the number of rows with this value.
     package func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { tables.count(index, value) }
 
-    /// The row that got this value last.
+    /// Returns the row that got this value last.
     package func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
         tables.newest(index, value, limit: 1).first
     }
 
-    /// At most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text `after`.
+    /// Returns at most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text
+    /// `after`.
     package func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String = "", after: String? = nil, limit: Int
     ) -> [(text: String, row: R)] {
@@ -102,8 +106,9 @@ extension Transaction {
 
     package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) { _ = tables.remove(type, key) }
 
-    /// Removes a row and returns it. A row that isn't `wanted` stays, and `nil` is returned, as where there is none. What works once is
-    /// used up by this: of all requests that come with its key, one gets the row, and only that one may go on.
+    /// Removes a row and returns it. Returns `nil` when there is none, or it isn't `wanted`; then it stays. Use this
+    /// for values that work once, such as codes: of all requests with the same key, one gets the row, and only that one
+    /// may go on.
     package mutating func pop<R: Row>(
         _ type: R.Type, _ key: R.Key, where isWanted: (R) -> Bool = { _ in true }
     ) -> R? {
@@ -111,7 +116,7 @@ extension Transaction {
         return tables.remove(type, key)
     }
 
-    /// Removes every row with this value, and returns what was removed.
+    /// Removes every row with this value, and returns them.
     @discardableResult
     package mutating func remove<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> [R] {
         let rows = tables.rows(index, value, limit: .max)
@@ -119,8 +124,8 @@ extension Transaction {
         return rows
     }
 
-    /// Changes the row with this key. `false` when there is none. What works once and is kept after that, to tell who has used it, is
-    /// marked in the transaction that has found it unused.
+    /// Changes the row with this key. Returns `false` when there is none. A value that works once but is kept, to tell
+    /// who has used it, must be marked as used in the transaction that has found it unused.
     @discardableResult
     package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
         guard var row = tables.find(type, key) else { return false }
@@ -129,7 +134,7 @@ extension Transaction {
         return true
     }
 
-    /// Changes a value, and returns what `body` does.
+    /// Changes a value, and returns the result of `body`.
     package mutating func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
         tables.change(type, body)
     }
@@ -139,7 +144,7 @@ extension Transaction {
         _modify { yield &tables[type] }
     }
 
-    /// The world's generator: all that is random comes from it, so that it can be repeated.
+    /// The world's generator. All random values come from it, so that they can be repeated.
     package var random: Randomness {
         get { tables.random }
         set { tables.random = newValue }
@@ -159,7 +164,7 @@ struct RandomSource: WorldValue {
 
     init(_ seed: Seed) { generator = Randomness(seed: seed.randomSeed) }
 
-    /// The system's generator is drawn from in nearly every change, and has nothing to write down then.
+    /// Whether both are the system's generator, which nearly every change uses, and which has no state to write.
     func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }
