@@ -1,28 +1,28 @@
 import JOSE
 import JSON
 
-/// What an exchange says of the sign-in that it belongs to: short values of its fields, by which people recognize it. They are
-/// read together with its codes and tokens.
+/// Details of the sign-in that an exchange belongs to: short values of its fields, by which people recognize it. They
+/// are found together with its codes and tokens.
 package struct ExchangeNotes: Sendable {
-    /// Who an ID token is for.
+    /// The person for whom an ID token is.
     package struct Subject: Sendable {
         package let subject: String?
         package let email: String?
     }
 
-    /// Fields of the request, by their names in small letters without `_` and `-`: the first value of each.
+    /// The fields of the request, the first value of each, by their names in small letters without `_` and `-`.
     package fileprivate(set) var request: [String: String] = [:]
-    /// What the answer holds of codes and tokens, by the same names, in the order in which they are found.
+    /// The names of the codes and tokens in the answer, in the same form, in the order in which they are found.
     package fileprivate(set) var given: [String] = []
-    /// Whether the request's form holds what only a client's server knows.
+    /// Whether the request's form has a secret that only the client's server knows.
     package fileprivate(set) var hasClientSecret = false
-    /// The error that the answer names: OAuth's `error`, or what stands in an object of that name.
+    /// The error in the answer: OAuth's `error`, or the name or message in an object of that name.
     package fileprivate(set) var error: String?
-    /// From an ID token of the answer, else of the request, else from the answer's own fields.
+    /// The person, from an ID token of the answer, or else of the request, or else from the answer's own fields.
     package fileprivate(set) var subject: Subject?
     /// Whether an ID token of the answer has a nonce.
     package fileprivate(set) var hasNonce = false
-    /// Opaque codes and tokens, for which the provider may know the person.
+    /// The opaque codes and tokens, for which the provider may know the person.
     package fileprivate(set) var credentials: [String] = []
 
     private static let fields: Set<String> = [
@@ -40,9 +40,9 @@ package struct ExchangeNotes: Sendable {
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
     ]
-    /// All fields that it looks at.
+    /// The names of all fields that are looked at.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
-    /// Longer values are no names.
+    /// The length of the longest value that is kept. A name isn't longer.
     private static let longest = 256
     private static let credentialLimit = 2
 
@@ -57,7 +57,7 @@ package struct ExchangeNotes: Sendable {
 
     mutating func addResponse(_ name: String, _ finding: Finding) {
         if name == "error", error == nil, finding.value.utf8.count <= ExchangeNotes.longest { error = finding.value }
-        // A page's form carries what the request had.
+        // The form of a page repeats values of the request.
         if ExchangeNotes.grants.contains(name), !finding.value.isEmpty, !given.contains(name) { given.append(name) }
         if subject == nil, ["email", "localid", "login"].contains(name),
             finding.value.utf8.count <= ExchangeNotes.longest
@@ -89,6 +89,6 @@ package struct ExchangeNotes: Sendable {
 }
 
 extension RecordedExchange {
-    /// What it says of its sign-in. Read when it is first asked for, which takes a while: not on a worker.
+    /// The details of its sign-in. They are found on first use, which takes a while, so this isn't for worker threads.
     package var notes: ExchangeNotes { traces.found(in: self).notes }
 }

@@ -4,7 +4,7 @@ import JSON
 
 /// A named value somewhere in an exchange.
 package struct Finding: Sendable {
-    /// `request` or `response`, and where in it: `response.body.id_token`.
+    /// The path of the value, which begins with `request` or `response`: `response.body.id_token`.
     package let place: String
     package let name: String
     package let value: String
@@ -14,7 +14,7 @@ extension RecordedExchange {
     /// The named values of the request: fields of the query, the form or the JSON body, and bearer tokens.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
-    /// Those of some names, which say nothing of their places. `json` is the request's body, read.
+    /// Returns the values that have one of these names, without their places. `json` is the request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -45,7 +45,7 @@ extension RecordedExchange {
     /// The named values of the response: of its JSON, its form, the redirect's parameters, and the form of a page.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
-    /// Those of some names, which say nothing of their places.
+    /// Returns the values that have one of these names, without their places.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {
@@ -66,14 +66,14 @@ extension RecordedExchange {
 
 /// Collects the named values of forms, JSON, URLs and pages, and of those within others.
 private struct Finder {
-    /// Fields that hold a form or a URL.
+    /// The names of fields that hold a form or a URL.
     private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]
     private static let depthLimit = 8
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names that are looked for, as `Traces.canonical` writes them; `nil` for all. Where only some are looked for, places
-    /// aren't written, because that takes longer than all the rest.
+    /// The names to find, in the form of `Traces.canonical`; `nil` for all. With names, places aren't written, because
+    /// that takes longer than everything else.
     private let names: Set<String>?
 
     init(only names: Set<String>? = nil) { self.names = names }
@@ -129,13 +129,13 @@ private struct Finder {
         }
     }
 
-    /// What an error is called: itself, or its name or message in an object.
+    /// Adds an error: the text itself, or the name or message in an object.
     private mutating func add(error: JSONValue, _ place: String) {
         let name = error.string ?? ["name", "message", "code"].lazy.compactMap { error[$0]?.string }.first
         if let name { findings.append(Finding(place: place, name: "error", value: name)) }
     }
 
-    /// XML elements that hold only text: `<name>…</name>`.
+    /// Adds XML elements that have only text: `<name>…</name>`.
     mutating func add(elements text: String, _ place: String) {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }
@@ -144,9 +144,10 @@ private struct Finder {
         }
     }
 
-    /// The fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener, `data-message="…"`.
+    /// Adds the fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener,
+    /// `data-message="…"`.
     mutating func add(page: String, _ place: String) {
-        // Not the texts between tags, such as a style sheet; a value's ">" is escaped.
+        // The texts between tags are skipped, such as a style sheet; a ">" in a value is escaped.
         let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }
         for tag in tags where Finder.holdsMessage(tag) {
             guard let text = Finder.attribute("data-message", of: Substring(tag)) else { continue }
@@ -161,7 +162,8 @@ private struct Finder {
         }
     }
 
-    /// Looking for a text costs much more than looking for its first letter first.
+    /// Returns whether the tag has a message. It looks for the first letter first, because looking for the text costs
+    /// much more.
     private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
         let message = "data-message=\"".utf8
         return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }

@@ -1,4 +1,4 @@
-/// An exchange, with its flow and the client of that flow, which follow from other exchanges.
+/// An exchange, with its flow and the client of that flow, which are known from other exchanges.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String
@@ -17,7 +17,7 @@ package struct KnownExchange: Sendable {
 struct FlowIndex: Sendable {
     private struct Holder {
         var flow: String
-        /// How many exchanges carry it.
+        /// The number of exchanges that carry it.
         var count: Int
     }
 
@@ -25,7 +25,7 @@ struct FlowIndex: Sendable {
         var flow: String
         /// The client that sent it, if its request names one.
         var client: String?
-        /// How many exchanges carry it.
+        /// The number of exchanges that carry it.
         var count: Int
     }
 
@@ -48,11 +48,11 @@ struct FlowIndex: Sendable {
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// Flows whose last exchange was a redirect, by what it leads to, until that is asked for.
+    /// The flows whose last exchange was a redirect, by its destination, until that is requested.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
-    /// Requests that the daemon sends itself are recorded before the exchange that they are for. They wait for it here,
-    /// by its ID.
+    /// The exchanges for which the daemon sent itself requests, by the ID of the exchange that is recorded later than
+    /// these.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
@@ -100,17 +100,19 @@ struct FlowIndex: Sendable {
         }
         for state in found.states {
             guard let holder = states[state], !holder.flow.isEmpty else { continue }
-            // Clients that send the same state at two providers sign in twice. What names no client goes on with what did.
+            // Clients that send the same state at two providers sign in twice. A request without a client continues the
+            // sign-in of one that has one.
             if holder.client == nil || found.client == nil || holder.client == found.client { return holder.flow }
         }
         guard let parent = exchange.parent, RecordedExchange.number(of: parent) != nil else { return exchange.id }
-        // The parent isn't recorded yet. The flow has its name until it is, and may then turn out to be another one.
+        // The parent isn't recorded yet. Until then, the flow is named after it; it may turn out to belong to another
+        // flow.
         if orphans.count >= FlowIndex.orphanLimit { orphans = [:] }
         orphans[parent, default: []].append(exchange.id)
         return parent
     }
 
-    /// The exchange for which others were made has been added: they join its flow.
+    /// Moves exchanges that were made for `parent`, which has been added now, to its flow.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {
@@ -125,7 +127,7 @@ struct FlowIndex: Sendable {
                 states[state]?.flow = flow
             }
         }
-        // This exchange may itself have been made for another one.
+        // `parent` may itself have been made for another exchange.
         if orphans[flow] != nil { orphans[flow]? += children }
     }
 

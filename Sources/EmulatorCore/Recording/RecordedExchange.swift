@@ -2,11 +2,11 @@ import HTTPServer
 import Synchronization
 import Time
 
-/// A request with its answer, and what is known of both.
+/// A request with its answer, and details about both.
 package final class RecordedExchange: Sendable {
-    /// `r12`, as `Understudy-Request` carries it.
+    /// The ID, as in `Understudy-Request`: `r12`.
     package let id: String
-    /// The request for which the daemon sent itself this one, as Firebase asks the providers; `nil` for a client's
+    /// The exchange for which the daemon sent itself this request, as Firebase asks the providers; `nil` for a client's
     /// request.
     package let parent: String?
     /// The name of the world that answered it.
@@ -17,21 +17,21 @@ package final class RecordedExchange: Sendable {
     let knownClient: String?
     package let request: Request
     package let response: Response
-    /// How many bytes the bodies had. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
+    /// The sizes of the bodies in bytes. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
     package let requestBodySize: Int
     package let responseBodySize: Int
     /// The world's time when it was answered.
     package let time: Instant
     /// The machine's time when the request came, in microseconds since 1970.
     package let began: Int64
-    /// How long it took, in microseconds.
+    /// The duration, in microseconds.
     package let duration: Int64
-    /// The ordered fault that was carried out, in words.
+    /// The ordered fault that took effect, in words.
     package let fault: String?
-    /// For mail by SMTP, which is recorded as a request with the method `SMTP`: the command that decided is the path, the
-    /// conversation the body.
+    /// Details of mail by SMTP, which is recorded as a request with the method `SMTP`: the path is the command that
+    /// decided, the body is the conversation.
     package let mail: RecordedMail?
-    /// The codes and tokens by which it belongs to a flow. They are searched when they are first needed.
+    /// The codes and tokens by which it belongs to a flow. They are found on first use.
     package let traces = Traces()
     private let place = Atomic<Int>(0)
 
@@ -46,7 +46,7 @@ package final class RecordedExchange: Sendable {
             began: began, duration: duration, fault: fault, mail: mail)
     }
 
-    /// `sizes` are those of the bodies, of which the beginnings may be all that is there.
+    /// `sizes` are those of the whole bodies, of which there may be only the beginnings.
     init(
         id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
         response: Response, sizes: (request: Int, response: Int), time: Instant, began: Int64, duration: Int64,
@@ -73,13 +73,15 @@ package final class RecordedExchange: Sendable {
         self.fault = fault
     }
 
-    /// How many exchanges had been recorded before it, in all worlds, when it was; where the recording is shared, in all replicas.
+    /// The number of exchanges that were recorded before it, in all worlds and, where the recording is shared, by all
+    /// replicas.
     package internal(set) var order: Int {
         get { place.load(ordering: .relaxed) }
         set { place.store(newValue, ordering: .relaxed) }
     }
 
-    /// When it was answered, by the machine's clock in microseconds since 1970, and its number among those of one microsecond.
+    /// The time when it was answered, by the machine's clock in microseconds since 1970, and a number that orders
+    /// exchanges of the same microsecond.
     package var answered: (time: Int64, order: Int) { (began &+ duration, order) }
 
     /// The client whose credentials it carries, or that the request names.
@@ -92,28 +94,29 @@ package final class RecordedExchange: Sendable {
 
     var number: Int { RecordedExchange.number(of: id) ?? 0 }
 
-    /// One line that says why it was refused; `nil` when it wasn't.
+    /// The diagnosis in a line; `nil` when it wasn't refused.
     package var diagnosis: String? { response.header(Diagnosis.headerName) }
 
-    /// One line about what surprises in an answer that refuses nothing.
+    /// The note in a line: what is surprising about an answer that refuses nothing.
     package var note: String? { response.header(Note.headerName) }
 
-    /// Keeps the beginning of a large body, up to the end of a character.
+    /// Cuts a large body at the end of a character.
     private static func cut(_ body: inout [UInt8]) {
         guard body.count > Recording.bodyLimit else { return }
         var end = Recording.bodyLimit
-        // Bytes within a UTF-8 character are 10xxxxxx.
+        // The bytes within a UTF-8 character are 10xxxxxx.
         while end > Recording.bodyLimit - 4, body[end] & 0xC0 == 0x80 { end -= 1 }
         body = Array(body.prefix(end))
     }
 
-    /// How many bytes of memory it takes: itself, what it refers to, its codes and tokens, and its entries in tables.
+    /// The number of bytes of memory that it takes, with everything it refers to, its codes and tokens, and its entries
+    /// in tables.
     var size: Int {
         var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
         for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {
             size += RecordedExchange.allocated(by: text)
         }
-        // The lists one after the other: joining them would copy every text.
+        // One list after the other, since joining them would copy every text.
         for headers in [request.headers, response.headers] {
             for (name, value) in headers {
                 size += 32 + RecordedExchange.allocated(by: name) + RecordedExchange.allocated(by: value)
@@ -125,15 +128,15 @@ package final class RecordedExchange: Sendable {
         return size
     }
 
-    /// The object with its allocations, apart from texts and bodies, rounded up: 1 kB.
+    /// The size of the object with its allocations, without texts and bodies, rounded up: 1 kB.
     private static let ownSize = 1 << 10
 
-    /// A text of up to 15 bytes needs no allocation.
+    /// Returns the size of a text's allocation. A text of up to 15 bytes has none.
     private static func allocated(by text: String?) -> Int {
         guard let count = text?.utf8.count, count > 15 else { return 0 }
         return count + 48
     }
 
-    /// The number in an exchange's ID; `nil` when it isn't one.
+    /// Returns the number in an exchange's ID; `nil` for another text.
     package static func number(of id: String) -> Int? { id.hasPrefix("r") ? Int(id.dropFirst()) : nil }
 }

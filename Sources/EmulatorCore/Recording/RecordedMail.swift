@@ -1,6 +1,6 @@
-/// What is known of mail by SMTP, beside the conversation.
+/// Details of mail by SMTP, beside the conversation.
 package struct RecordedMail: Sendable, Equatable {
-    /// The envelope's sender, empty for a bounce; `nil` where none was said.
+    /// The envelope's sender, empty for a bounce; `nil` if the client sent none.
     package let sender: String?
     package let recipients: [String]
     /// The user name of AUTH.

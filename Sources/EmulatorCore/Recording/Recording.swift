@@ -4,25 +4,25 @@ import Synchronization
 /// The last exchanges of a world, in the order in which they were answered.
 package final class Recording: Sendable {
     package static let countLimit = 1_000
-    /// Bytes.
+    /// The limit in bytes.
     package static let sizeLimit = 16 << 20
-    /// How many bytes of a body are kept.
+    /// The number of bytes that are kept of a body.
     package static let bodyLimit = 256 << 10
 
-    /// Called on the store's queue when there are new exchanges, or when the recording has been emptied.
+    /// A closure that is called on the store's queue after new exchanges, and when the recording was emptied.
     package typealias Listener = @Sendable () -> Void
 
     package let store: RecordingStore
     /// The world's name; empty where the recording isn't shared.
     package let world: String
     private let log: Int
-    /// Where it is shared, this is a copy.
+    /// The state of the copy, for a shared recording.
     private let copied = Mutex(Copied())
 
     private struct Copied {
         /// The number of the last exchange that was copied.
         var reached = 0
-        /// How many there were since the recording was last empty.
+        /// The number of exchanges since the recording was last empty.
         var total = 0
     }
     private let index = Mutex(FlowIndex())
@@ -38,20 +38,21 @@ package final class Recording: Sendable {
 
     deinit { store.remove(log) }
 
-    /// Adds an exchange, drops the oldest where there are too many, and calls the listeners on the store's queue.
+    /// Adds an exchange, drops the oldest if there are too many, and calls the listeners on the store's queue.
     func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
         listeners.tell()
     }
 
-    /// Where it is shared, as it was last asked for.
+    /// The number of exchanges that are kept; for a shared recording, as of the last time that it was read.
     package var count: Int {
         guard let shared = store.shared else { return store.count(of: log) }
         return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)
     }
 
-    /// How many exchanges were dropped for others, of this world or another, since the recording was last empty.
+    /// The number of exchanges that were dropped because of others, of this world or another, since the recording was
+    /// last empty.
     package var dropped: Int {
         guard store.shared != nil else { return store.dropped(of: log) }
         return max(0, copied.withLock { $0.total } - store.count(of: log))
@@ -59,15 +60,15 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    /// Empties it; with `forgetting`, also of what it has refused, which otherwise stays among what worlds that are gone have
-    /// refused. A recording that is shared is emptied for all replicas, and this waits for it.
+    /// Empties the recording. With `forgetting`, its refusals go, too; otherwise they stay among those of gone worlds.
+    /// A shared recording is emptied for all replicas, and this waits for it.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
         listeners.tell()
     }
 
-    /// Empties it, unless it is shared: then the replica that resets the world empties it for all.
+    /// Empties the recording unless it is shared, because then the replica that resets the world empties it for all.
     func clearUnshared() {
         guard store.shared == nil else { return }
         store.clear(log, forgetting: false)
@@ -79,13 +80,14 @@ package final class Recording: Sendable {
     /// Whether other daemons record in it, too.
     package var isShared: Bool { store.shared != nil }
 
-    /// Copies what was answered before, at any replica.
+    /// Copies the exchanges that any replica has answered before.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
     /// The number of the last exchange that was copied.
     var reached: Int { copied.withLock { $0.reached } }
 
-    /// Takes over what replicas have recorded, and drops what isn't kept any more. `summary` is `nil` when nothing is.
+    /// Adds exchanges that replicas have recorded, and drops those that aren't kept any more. `summary` is `nil` when
+    /// none are kept.
     func copy(_ kept: [KeptExchange], _ summary: RecordingSummary?) {
         let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
         let exchanges = kept.compactMap { kept in
@@ -101,8 +103,8 @@ package final class Recording: Sendable {
         if isEmptied || !exchanges.isEmpty { listeners.tell() }
     }
 
-    /// At most `limit` exchanges from `position` on, with their flows, and the position of the first of them. An
-    /// exchange's position is the number of exchanges before it. Exchanges that haven't been asked for before are
+    /// Returns at most `limit` exchanges from `position` on, with their flows, and the position of the first of them.
+    /// An exchange's position is the number of exchanges before it. Exchanges that haven't been read before are
     /// searched, which takes a while: don't call it on a worker.
     package func known(
         from position: Int = 0, limit: Int = .max
@@ -111,7 +113,7 @@ package final class Recording: Sendable {
             let fresh = store.exchanges(of: log, from: index.end)
             index.drop(before: fresh.start)
             index.add(fresh.exchanges, from: fresh.first)
-            // Exchanges that have come meanwhile are in the next call's result.
+            // Exchanges that were added meanwhile are in the next call's result.
             let wanted = store.exchanges(of: log, from: position, limit: max(0, min(limit, index.end - position)))
             return (first: wanted.first, exchanges: wanted.exchanges.map { index.known($0) })
         }
@@ -119,14 +121,14 @@ package final class Recording: Sendable {
 
     // MARK: - Listening
 
-    /// An event that streams share for as long as one of them sends it.
+    /// An event that streams share while one of them sends it.
     private struct Shared {
         let flow: String
         let client: String?
         weak var chunk: StreamChunk?
     }
 
-    /// The event of an exchange: one that another stream is sending, or a new one.
+    /// Returns the event of an exchange: one that another stream is sending, or a new one.
     package func shared(_ known: KnownExchange, make: () -> StreamChunk) -> StreamChunk {
         let there = chunks.withLock { chunks -> StreamChunk? in
             guard let shared = chunks[known.exchange.id], shared.flow == known.flow, shared.client == known.client
@@ -146,15 +148,15 @@ package final class Recording: Sendable {
 
     package var isListenedTo: Bool { listeners.isListenedTo }
 
-    /// Runs a search of this recording on the store's queue, because it takes too long for a worker. It sees all that was answered
-    /// before, at any replica.
+    /// Runs a search of this recording on the store's queue, because it takes too long for a worker. It sees all
+    /// exchanges that any replica has answered before.
     package func search<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await store.search(in: [self], find)
     }
 
-    /// Calls `listener` when there are new exchanges, until `stopListening` with the number that is returned.
+    /// Calls `listener` after new exchanges, until `stopListening` is called with the number that this returns.
     package func listen(_ listener: @escaping Listener) -> Int {
         store.shared?.mirrors.listen(to: world, isBeginning: true)
         return listeners.listen(listener)

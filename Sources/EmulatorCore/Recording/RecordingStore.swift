@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// The recordings of all worlds. Each has a limit, and so have all together; beyond that, the oldest exchange of any
+/// The recordings of all worlds. Each has a limit, and all together have one; beyond that, the oldest exchange of any
 /// world is dropped.
 package final class RecordingStore: Sendable {
-    /// Bytes.
+    /// The limit in bytes, unless another is given.
     package static let standardLimit = 64_000_000
 
     /// One world's exchanges, in the order in which they were answered.
@@ -13,9 +13,9 @@ package final class RecordingStore: Sendable {
         /// The index of the first exchange that is still there.
         var first = 0
         var size = 0
-        /// How many exchanges there were before the first one.
+        /// The number of exchanges before the first one.
         var position = 0
-        /// How many of these were removed on request.
+        /// The number of these that were removed on request.
         var cleared = 0
 
         var count: Int { entries.count - first }
@@ -48,12 +48,12 @@ package final class RecordingStore: Sendable {
         var logs: [Int: Log] = [:]
         var lastLog = goneLog
         var added = 0
-        /// Which log each exchange is in, the oldest exchange first.
+        /// The log of each exchange, the oldest exchange first.
         var order = ArrivalOrder()
         var size = 0
         var dropped = 0
 
-        /// Takes the oldest exchange out of a log.
+        /// Removes the oldest exchange of a log.
         mutating func removeFirst(of log: Int, into removed: inout [RecordedExchange]) {
             guard let log = logs[log], let entry = log.removeFirst() else { return }
             log.compact()
@@ -68,7 +68,7 @@ package final class RecordingStore: Sendable {
             self.size += size
         }
 
-        /// Makes it when it isn't there yet.
+        /// Returns the log, made if there is none.
         private mutating func log(_ number: Int) -> Log {
             if let log = logs[number] { return log }
             let log = Log()
@@ -80,7 +80,7 @@ package final class RecordingStore: Sendable {
             while logs[log]?.isOverfull ?? false { removeFirst(of: log, into: &removed) }
         }
 
-        /// Empties a log. What was refused goes to the log of worlds that are gone.
+        /// Moves the refusals of a log to the log of gone worlds.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
             let retired = logs[log]
             while let entry = retired?.removeFirst() {
@@ -97,20 +97,22 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// What was refused by worlds that were deleted, dropped or reset since: the last of it, as one more log.
+    /// The log of gone worlds: the last refusals by worlds that were deleted, dropped or reset since.
     private static let goneLog = 0
 
-    /// Bytes.
+    /// The number of bytes that all recordings together may have.
     package let limit: Int
     let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
-    /// Where other daemons record in the same worlds, what they share. The logs are copies then.
+    /// The recordings shared with other daemons; `nil` where they aren't. The logs here are copies then.
     let shared: SharedRecordings?
-    /// For listeners and searches, so that they don't run on workers.
+    /// The queue for listeners and searches, so that they don't run on workers.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
-    /// `keepingRefusals` keeps what worlds have refused that go. `keeper` keeps recordings that are shared.
+    /// - Parameters:
+    ///   - keepingRefusals: Whether refusals are kept after their world has gone.
+    ///   - keeper: The store of shared recordings.
     package init(
         limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false,
         keeper: (any RecordingKeeper)? = nil, notices: Notices
@@ -121,7 +123,7 @@ package final class RecordingStore: Sendable {
         self.notices = notices
     }
 
-    /// How many bytes all recordings take, and how many exchanges were dropped to keep to the limit.
+    /// The number of bytes of all recordings, and the number of exchanges dropped because of the limit.
     package var usage: (bytes: Int, dropped: Int) {
         shared?.usage ?? ledger.withLock { (bytes: $0.size, dropped: $0.dropped) }
     }
@@ -134,7 +136,7 @@ package final class RecordingStore: Sendable {
     }
 
     func remove(_ log: Int) {
-        // Freed outside the lock.
+        // The exchanges are freed outside the lock.
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
             if keepsRefusals { ledger.retire(log, into: &removed) }
@@ -144,8 +146,7 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// Empties a log. Positions aren't used again. Unless `forgetting`, what was refused stays among what worlds that are gone
-    /// have refused.
+    /// Empties a log. Positions aren't used again. Unless `forgetting`, its refusals stay among those of gone worlds.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -156,8 +157,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// What worlds have refused that were deleted, dropped or reset since, where that is kept: the last thousand, within the same
-    /// limits as a world's recording.
+    /// The refusals by worlds that were deleted, dropped or reset since, if they are kept: the last thousand, within
+    /// the same limits as a world's recording.
     package var refusedByGoneWorlds: [RecordedExchange] {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }
@@ -169,12 +170,12 @@ package final class RecordingStore: Sendable {
 
     func add(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: false) }
 
-    /// Adds one that has its number, and isn't earlier than those that are there.
+    /// Adds an exchange that has its number. It isn't earlier than the others in the log.
     func copy(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: true) }
 
     private func add(_ exchange: RecordedExchange, to log: Int, isNumbered: Bool) {
         let size = exchange.size
-        // What is shared is trimmed where it is kept, and now and then only.
+        // A shared recording is trimmed by its keeper, but only now and then.
         let limit = isNumbered ? limit + limit / 4 : limit
         let (removed, isFull) = ledger.withLock { ledger -> ([RecordedExchange], Bool) in
             var removed: [RecordedExchange] = []
@@ -196,11 +197,11 @@ package final class RecordingStore: Sendable {
                 .recordings,
                 "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
         }
-        // Freed here, outside the lock.
+        // The exchanges are freed outside the lock.
         _ = consume removed
     }
 
-    /// Removes those with lower numbers, and returns whether there were any.
+    /// Removes exchanges with lower numbers, and returns whether there were any.
     func drop(before number: Int, from log: Int) -> Bool {
         let removed = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -212,15 +213,15 @@ package final class RecordingStore: Sendable {
         return !removed.isEmpty
     }
 
-    /// How many exchanges of the log were dropped since it was last empty.
+    /// Returns the number of exchanges of the log that were dropped since it was last empty.
     func dropped(of log: Int) -> Int {
         ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }
 
     func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }
 
-    /// At most `limit` exchanges from `position` on, and the position of the first of them. `start` is the position of
-    /// the oldest exchange in the log.
+    /// Returns at most `limit` exchanges from `position` on, and the position of the first of them. `start` is the
+    /// position of the oldest exchange in the log.
     func exchanges(
         of log: Int, from position: Int = 0, limit: Int = .max
     ) -> (start: Int, first: Int, exchanges: [RecordedExchange]) {

@@ -1,22 +1,22 @@
 import HTTPServer
 import Synchronization
 
-/// The codes, tokens and states of an exchange, as hashes, by which it is found to belong to a flow.
+/// The codes, tokens and states of an exchange, as hashes, by which its flow is found.
 package final class Traces: Sendable {
     struct Found: Sendable {
-        /// In the order in which they are found.
+        /// The hashes in the order in which they are found.
         var request: [Int] = []
         var response: [Int] = []
         var states: [Int] = []
-        /// What was asked for: path and query.
+        /// The hash of the request's path and query.
         var target = 0
-        /// The path and query to which a redirect leads, here or elsewhere.
+        /// The hash of the path and query to which a redirect leads, here or elsewhere.
         var onward: Int?
         var givesCode = false
         /// The client that the request names.
         var client: String?
         var notes = ExchangeNotes()
-        /// Those of the request and of the response.
+        /// The hashes of request and response.
         var all: [Int] { request + response }
     }
 
@@ -26,19 +26,19 @@ package final class Traces: Sendable {
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
         "credential",
     ]
-    /// What is looked for in an exchange.
+    /// The names of fields to find in an exchange.
     private static let names = credentials.union(ExchangeNotes.names).union(["state"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
-    /// Shorter values don't identify a flow: a code from a text message has six digits.
+    /// The length of the shortest value that identifies a flow: a code from a text message has six digits.
     private static let shortest = 8
-    /// More than any exchange of a sign-in has.
+    /// The number of hashes that are kept, which is more than any exchange of a sign-in has.
     private static let limit = 64
 
     private let found = Mutex<Found?>(nil)
 
     init() {}
 
-    /// A field's name in small letters without `_` and `-`; `nil` when it is too long to be one of ours.
+    /// Returns a field's name in small letters without `_` and `-`; `nil` when it is too long to be one of ours.
     static func canonical(_ name: String) -> String? {
         guard name.utf8.count <= 40 else { return nil }
         if name.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) { return name }

@@ -1,8 +1,9 @@
 import PostgreSQL
 
-/// Keeps the recordings of worlds in a database of PostgreSQL's.
+/// Keeps the recordings of worlds in a PostgreSQL database.
 final class PostgreSQLRecordings: RecordingKeeper {
-    /// A tenth more than the limits is let in before the oldest are removed: each removal reads all that is kept.
+    /// Returns how much a recording may exceed a limit before the oldest exchanges are removed. It is a tenth, because
+    /// each removal reads the whole recording.
     private static func slack(_ limit: Int) -> Int { limit / 10 }
 
     private let pool: PostgreSQLPool
@@ -26,7 +27,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
                 .text(exchange.id), world, size, .integer(exchange.isRefused ? 1 : 0), .bytes(exchange.bytes)),
             RecordingSchema.appendWorld(world, size), RecordingSchema.status(), RecordingSchema.commit(),
         ]
-        // Where a connection was lost, the exchange may be there when this runs again.
+        // If a connection was lost, the exchange may be there already when this runs again.
         let results = try pool.use { connection throws(PostgreSQLError) -> [PostgreSQLResult]? in
             do throws(PostgreSQLError) {
                 return try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
@@ -65,7 +66,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
 
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews {
         let names = PostgreSQLValue.texts(worlds.map(\.name))
-        // As of one moment: what is said of a world fits its exchanges.
+        // All calls see the same moment, so that a world's summary fits its exchanges.
         let results = try run([
             RecordingSchema.beginReading(), RecordingSchema.summariesOf(names),
             RecordingSchema.news(names, .integers(worlds.map(\.after))), RecordingSchema.commit(),

@@ -1,20 +1,21 @@
 import PostgreSQL
 
-/// How recordings lie in a database of PostgreSQL's.
+/// The layout of recordings in a PostgreSQL database.
 ///
-/// Whatever changes the exchanges locks the only row of `understudy_recording` first. So numbers are in the order of the commits,
-/// whoever sees one sees all before it, and nobody waits for somebody who waits for him.
+/// Each change of the exchanges first locks the only row of `understudy_recording`. So numbers are in the order of the
+/// commits, a reader who sees an exchange sees all before it, and there are no deadlocks.
 enum RecordingSchema {
     static let tables = [
-        // Of all exchanges: the last number, how many bytes they take, and how many made room for others' worlds.
+        // Totals of all exchanges: the last number, the number of bytes, and the number of exchanges dropped because of
+        // others.
         "CREATE TABLE understudy_recording(last bigint NOT NULL, size bigint NOT NULL, dropped bigint NOT NULL)",
         "INSERT INTO understudy_recording VALUES (0, 0, 0)",
-        // What is kept of each world, from the number `first` on.
+        // The exchanges kept of each world, from the number `first` on.
         """
         CREATE TABLE understudy_recorded(world text PRIMARY KEY, first bigint NOT NULL, count bigint NOT NULL,
             size bigint NOT NULL, dropped bigint NOT NULL)
         """,
-        // `gone`: refused by a world that has been deleted or reset since.
+        // `gone` marks refusals by a world that has been deleted or reset since.
         """
         CREATE TABLE understudy_exchanges(number bigint PRIMARY KEY, id text NOT NULL UNIQUE, world text NOT NULL, size bigint NOT NULL,
             refused boolean NOT NULL, gone boolean NOT NULL, body bytea NOT NULL)
@@ -33,13 +34,14 @@ enum RecordingSchema {
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
     static let rollback = statement("rollback", "ROLLBACK")
-    /// No answer waits for the disk because of what is recorded, nor others for the lock that long.
+    /// Commits without waiting for the disk, so that answers don't wait for recordings, and the lock is held for a
+    /// short time.
     static let hurry = statement("hurry", "SET LOCAL synchronous_commit = off")
     static let lock = statement("lock", "SELECT 1 FROM understudy_recording FOR UPDATE")
 
     // MARK: - Appending
 
-    /// One exchange of $1 bytes more.
+    /// Counts one exchange of $1 bytes.
     static let count = statement("count", "UPDATE understudy_recording SET last = last + 1, size = size + $1")
     static let append = statement(
         "append",
@@ -47,7 +49,7 @@ enum RecordingSchema {
         INSERT INTO understudy_exchanges(number, id, world, size, refused, gone, body)
         SELECT last, $1, $2, $3::bigint, $4::bigint = 1, false, $5 FROM understudy_recording
         """)
-    /// An exchange of this ID is there.
+    /// The state when an exchange with this ID exists already.
     static let isThereState = "23505"
     static let appendWorld = statement(
         "append_world",
@@ -59,7 +61,7 @@ enum RecordingSchema {
 
     // MARK: - Making room
 
-    /// Leaves the last $2 exchanges of a world, and of these the last $3 bytes.
+    /// Keeps the last $2 exchanges of a world, and of these the last $3 bytes.
     static let trimWorld = statement(
         "trim_world",
         """
@@ -77,7 +79,7 @@ enum RecordingSchema {
             FROM bound, lost WHERE r.world = $1 AND bound.first IS NOT NULL)
         UPDATE understudy_recording r SET size = r.size - lost.size FROM lost
         """)
-    /// Removes the oldest of all until $1 bytes are left.
+    /// Removes the oldest exchanges of all worlds until $1 bytes are left.
     static let trimAll = statement(
         "trim_all",
         """
@@ -103,11 +105,10 @@ enum RecordingSchema {
     private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
     static let summaries = statement("summaries", summary)
     static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
-    /// At most so many of a world, and so many in all.
+    /// The number of exchanges that are read at once of a world, and of all worlds.
     static let worldCount = 200
     static let pageCount = 400
-    /// The exchanges of some worlds with higher numbers. Of each world they come in their order: the worlds are gone through one by
-    /// one.
+    /// The exchanges of some worlds with higher numbers, world by world, each world's in order.
     static let news = statement(
         "news",
         """
@@ -142,7 +143,7 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Leaves the last $1 of them, and of these the last $2 bytes.
+    /// Keeps the last $1 of them, and of these the last $2 bytes.
     static let trimGone = statement(
         "trim_gone",
         """
@@ -155,9 +156,10 @@ enum RecordingSchema {
 }
 
 extension PostgreSQLValue {
-    /// An array in the form in which the server takes it: the number of dimensions, whether there are NULLs, the type of the
-    /// elements by the number that PostgreSQL's catalogue gives it, the length, the first index, then each element after its length.
-    /// <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c> (`array_recv`)
+    /// Returns an array in PostgreSQL's binary form: the number of dimensions, whether there are NULLs, the type of the
+    /// elements by its number in PostgreSQL's catalogue, the length, the first index, then each element after its
+    /// length. <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c>
+    /// (`array_recv`)
     private static func array<Elements: Collection>(
         of type: Int32, _ elements: Elements, size: Int, _ append: (Elements.Element, inout [UInt8]) -> Void
     ) -> PostgreSQLValue {

@@ -7,7 +7,7 @@ import Time
     import Foundation
 #endif
 
-/// An exchange as daemons share it, as JSON. Its codes and tokens aren't written: they are found again.
+/// An exchange as JSON, which daemons share. Its codes and tokens aren't included, because they can be found again.
 private struct WrittenExchange: Codable {
     struct Header: Codable {
         let name: String
@@ -84,7 +84,7 @@ private struct WrittenExchange: Codable {
         }
     }
 
-    /// `nil` for a time that can't be one.
+    /// The exchange; `nil` if its time or status is impossible.
     var exchange: RecordedExchange? {
         guard let time = Instant(milliseconds: time), status == 0 || (100...999).contains(status) else { return nil }
         var request = Request(
@@ -112,7 +112,7 @@ extension RecordedExchange {
     /// The exchange as JSON, which `decoded` reads.
     package var encoded: [UInt8] { (try? JSONEncoder().encode(WrittenExchange(self))).map { Array($0) } ?? [] }
 
-    /// Reads an exchange. `nil` for anything but what `encoded` has written.
+    /// Reads an exchange. Returns `nil` for bytes that `encoded` hasn't written.
     package static func decoded(_ bytes: [UInt8]) -> RecordedExchange? {
         (try? JSONDecoder().decode(WrittenExchange.self, from: Data(bytes)))?.exchange
     }

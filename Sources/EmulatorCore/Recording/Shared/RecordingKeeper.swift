@@ -1,28 +1,29 @@
-/// Keeps the recordings of worlds that several daemons share.
+/// A store of the recordings of worlds that several daemons share.
 ///
-/// Exchanges get numbers, each a higher one than all before it, whatever its world and whoever appends it; whoever sees an
-/// exchange sees all with lower numbers. Of a world the last `Recording.countLimit` and `Recording.sizeLimit` bytes are kept at
-/// least, of all worlds together `--recording-limit`; a tenth more may be, until the oldest are removed.
+/// Exchanges get rising numbers, across all worlds and daemons; a reader who sees an exchange sees all with lower
+/// numbers. Of each world, at least the last `Recording.countLimit` exchanges or `Recording.sizeLimit` bytes are kept,
+/// and of all worlds together `--recording-limit`. The oldest are removed when a tenth more is there.
 ///
-/// Its calls may wait, but for a few seconds at most, and then fail.
+/// Its calls may wait for a few seconds at most, and then fail.
 package protocol RecordingKeeper: Sendable {
-    /// Appends an exchange, unless it is there already. `limit` is how many bytes all recordings together may have. Returns how many
-    /// they have, and how many exchanges were dropped to keep to the limit; `nil` where the exchange was there.
+    /// Appends an exchange, unless it is there already. `limit` is the number of bytes that all recordings together may
+    /// have. Returns how many they have, and how many exchanges were dropped because of the limit; `nil` if the
+    /// exchange was there.
     func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)?
 
-    /// What is kept of worlds after the given numbers: as much as fits an answer, the lowest numbers first. Worlds of which
-    /// nothing is kept don't occur in `worlds`.
+    /// Returns exchanges of worlds after the given numbers: as many as fit an answer, the lowest numbers first. Worlds
+    /// without exchanges aren't in `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
-    /// Every world of which something is kept.
+    /// Returns the summaries of all worlds with exchanges.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
-    /// Empties the recordings of worlds; where `keepingRefusals`, what they refused stays among what worlds that are gone have
-    /// refused, the last of it, within a world's limits.
+    /// Empties the recordings of worlds. With `keepingRefusals`, their refusals stay among those of gone worlds: the
+    /// last ones, within the limits of one world.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
-    /// The numbers of what worlds have refused that are gone, the lowest first, and the exchanges among them that aren't in
-    /// `known`.
+    /// Returns the numbers of the refusals by gone worlds, the lowest first, and those of these exchanges that aren't
+    /// in `known`.
     func refusedByGoneWorlds(
         known: Set<Int>
     ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange])
@@ -30,39 +31,39 @@ package protocol RecordingKeeper: Sendable {
     func forgetGoneWorlds() throws(StoreFailure)
 }
 
-/// An exchange that is to be kept.
+/// An exchange to append.
 package struct AppendedExchange: Sendable {
-    /// Unlike that of any other exchange, whichever daemon answered it.
+    /// The ID, which no other exchange has, whichever daemon answered it.
     package let id: String
     package let world: String
-    /// Bytes of memory, which count for the limits.
+    /// The number of bytes of memory, which counts for the limits.
     package let size: Int
     package let isRefused: Bool
-    /// `RecordedExchange.encoded`.
+    /// The exchange as `RecordedExchange.encoded`.
     package let bytes: [UInt8]
 }
 
-/// An exchange as it is kept.
+/// An exchange in the store.
 package struct KeptExchange: Sendable {
     package let number: Int
     package let world: String
     package let bytes: [UInt8]
 }
 
-/// What a world's recording holds.
+/// The numbers of a world's recording.
 package struct RecordingSummary: Sendable {
     package let world: String
-    /// The lowest number that is kept, or was kept last.
+    /// The lowest number that is kept, or the last one when none is.
     package let first: Int
-    /// How many exchanges are kept.
+    /// The number of exchanges that are kept.
     package let count: Int
-    /// How many had to make room since the recording was last empty.
+    /// The number of exchanges dropped because of others since the recording was last empty.
     package let dropped: Int
 }
 
 package struct RecordingNews: Sendable {
     package let worlds: [RecordingSummary]
     package let exchanges: [KeptExchange]
-    /// Whether there is more of these worlds.
+    /// Whether there are more exchanges of these worlds.
     package let hasMore: Bool
 }

@@ -1,20 +1,21 @@
 import Dispatch
 import Synchronization
 
-/// Copies what all replicas have recorded into this process, of the worlds that somebody asks for or listens to. Requests that come
-/// meanwhile are served together.
+/// Copies the exchanges that all replicas have recorded into this process, for worlds that somebody reads or listens
+/// to. Requests that come at the same time are served together.
 final class RecordingMirrors: Sendable {
-    /// Between two looks for those who listen.
+    /// The time between two reads for listeners.
     private static let poll = DispatchTimeInterval.milliseconds(100)
 
-    /// What is asked for.
+    /// A request to this.
     enum Question: Sendable {
         case worlds([String])
-        /// Of all worlds, and of those that are gone. Makes recordings of worlds that nobody has here.
+        /// Copy the recordings of all worlds, and the refusals by gone worlds. Makes recordings for worlds that have
+        /// none here.
         case all(make: @Sendable (String) -> Recording)
-        /// How many exchanges there are in each world.
+        /// Count the exchanges of each world.
         case counts
-        /// The recordings of these worlds are to be emptied.
+        /// Empty the recordings of these worlds.
         case clear([String], keepingRefusals: Bool)
         case forgetGoneWorlds
     }
@@ -33,7 +34,7 @@ final class RecordingMirrors: Sendable {
         var asked: [Asked] = []
         var mirrors: [String: Mirror] = [:]
         var summaries: [String: RecordingSummary] = [:]
-        /// Those of all worlds, once somebody has asked for all.
+        /// The recordings of all worlds, after the first request for all.
         var all: [Recording] = []
         var gone: [Int: RecordedExchange] = [:]
         var isPolling = false
@@ -42,7 +43,7 @@ final class RecordingMirrors: Sendable {
 
     private let keeper: any RecordingKeeper
     private let notices: Notices
-    /// What asks the keeper waits on it.
+    /// The queue on which calls to the keeper wait.
     private let queue = DispatchQueue(label: "understudy.recordings.mirrors")
     private let state = Mutex(State())
 
@@ -53,7 +54,7 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Recordings
 
-    /// The recording of a world: the same one, for as long as somebody has it.
+    /// Returns the recording of a world: the same one while anybody has it.
     func recording(of world: String, make: () -> Recording) -> Recording {
         state.withLock { state in
             if let there = state.mirrors[world]?.recording { return there }
@@ -66,22 +67,22 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// What `.all` has found.
+    /// The recordings that `.all` has found.
     var all: [Recording] { state.withLock { $0.all } }
 
     var refusedByGoneWorlds: [RecordedExchange] {
         state.withLock { $0.gone.values.sorted { $0.order < $1.order } }
     }
 
-    /// The worlds of which something was kept when `.all` or `.counts` was asked for last.
+    /// The worlds that had exchanges at the last request for `.all` or `.counts`.
     var names: [String] { state.withLock { Array($0.summaries.keys) } }
 
-    /// What was last known of a world.
+    /// Returns a world's summary, as last read.
     func summary(of world: String) -> RecordingSummary? { state.withLock { $0.summaries[world] } }
 
     // MARK: - Asking
 
-    /// Returns when it is done.
+    /// Waits until the request is done, and returns its failure.
     func wait(_ question: Question) -> StoreFailure? {
         let answered = DispatchSemaphore(value: 0)
         let failure = Mutex<StoreFailure?>(nil)
@@ -93,7 +94,7 @@ final class RecordingMirrors: Sendable {
         return failure.withLock { $0 }
     }
 
-    /// Calls back when it is done, or with the failure.
+    /// Calls back when the request is done or has failed.
     func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isFirst = state.withLock { state in
             state.asked.append(Asked(question: question, done: done))
@@ -139,7 +140,7 @@ final class RecordingMirrors: Sendable {
         try pull(worlds)
     }
 
-    /// The names of the worlds whose recordings somebody has here.
+    /// The names of worlds whose recordings are in use here.
     private var held: [String] {
         state.withLock { state in state.mirrors.filter { $0.value.recording != nil }.map(\.key) }
     }
@@ -150,7 +151,7 @@ final class RecordingMirrors: Sendable {
         return summaries.map(\.world)
     }
 
-    /// The names of all worlds.
+    /// Copies all worlds, and returns their names.
     private func pullAll(_ make: (String) -> Recording) throws(StoreFailure) -> [String] {
         let names = Set(try pullSummaries() + held)
         let all = names.map { name in recording(of: name) { make(name) } }
@@ -168,7 +169,7 @@ final class RecordingMirrors: Sendable {
             for exchange in new { state.gone[exchange.order] = exchange }
             return state.all
         }
-        // Freed outside the lock.
+        // The recordings are freed outside the lock.
         _ = consume before
         return Array(names)
     }
@@ -197,7 +198,7 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Listening
 
-    /// Somebody has begun to listen to a world, or has stopped.
+    /// Notes that somebody has begun to listen to a world, or has stopped.
     func listen(to world: String, isBeginning: Bool) {
         let begins = state.withLock { state in
             state.mirrors[world, default: Mirror()].listeners += isBeginning ? 1 : -1
@@ -231,7 +232,7 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// Ends listening, and lets go of what `.all` has made.
+    /// Ends listening, and releases the recordings that `.all` has made.
     func close() {
         let all = state.withLock { state in
             defer { state.all = [] }

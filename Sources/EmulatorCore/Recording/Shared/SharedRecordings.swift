@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The recordings of worlds that this daemon shares with others. What it answers is appended to them before the answer goes out;
-/// what is read are copies, brought up to date when somebody asks.
+/// The recordings of worlds that this daemon shares with others. Its exchanges are appended before the answer is sent;
+/// reads use copies, which are refreshed on request.
 final class SharedRecordings: Sendable {
     let mirrors: RecordingMirrors
     private let keeper: any RecordingKeeper
@@ -9,7 +9,7 @@ final class SharedRecordings: Sendable {
     private let notices: Notices
     private let known = Mutex((bytes: 0, dropped: 0))
 
-    /// `limit` is what all recordings together may take, in bytes.
+    /// `limit` is the number of bytes that all recordings together may have.
     init(_ keeper: any RecordingKeeper, limit: Int, notices: Notices) {
         self.keeper = keeper
         self.limit = limit
@@ -17,10 +17,11 @@ final class SharedRecordings: Sendable {
         mirrors = RecordingMirrors(keeper, notices: notices)
     }
 
-    /// How many bytes all recordings have, and how many exchanges were dropped to keep to the limit, as of the last that was appended.
+    /// The number of bytes of all recordings, and the number of exchanges dropped because of the limit, as of the last
+    /// one appended.
     var usage: (bytes: Int, dropped: Int) { known.withLock { $0 } }
 
-    /// Appends an exchange. May wait. One that can't be appended is told in the log.
+    /// Appends an exchange, which may wait. A failure is logged.
     func append(_ exchange: RecordedExchange) {
         let entry = AppendedExchange(
             id: exchange.id, world: exchange.world, size: exchange.size, isRefused: exchange.diagnosis != nil,
@@ -42,25 +43,25 @@ final class SharedRecordings: Sendable {
 }
 
 extension RecordingStore {
-    /// The recording of the world of this name.
+    /// Returns the recording of the world of this name.
     func recording(of world: String) -> Recording {
         guard let shared else { return Recording(in: self) }
         return shared.mirrors.recording(of: world) { Recording(in: self, of: world) }
     }
 
-    /// Every recording that there is; those of worlds that this daemon hasn't made, too. `nil` where they aren't shared.
+    /// All recordings, with those of worlds that this daemon doesn't hold; `nil` where they aren't shared.
     package var sharedRecordings: [Recording]? { shared?.mirrors.all }
 
     // MARK: - Searching
 
-    /// Runs something that takes too long for a worker on the store's queue.
+    /// Runs `find` on the store's queue, because it takes too long for a worker.
     package func search<Result: Sendable, Failure: Error>(
         _ find: @escaping @Sendable () throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         try await queue.run(find)
     }
 
-    /// Runs a search of some recordings. It sees all that was answered before, at any replica.
+    /// Runs a search of some recordings. It sees all exchanges that any replica has answered before.
     package func search<Result: Sendable>(
         in recordings: [Recording], _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
@@ -68,7 +69,7 @@ extension RecordingStore {
         return try await search(find)
     }
 
-    /// Runs a search of the recordings of all worlds, and of those that are gone.
+    /// Runs a search of the recordings of all worlds and of gone worlds.
     package func searchAll<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
@@ -76,18 +77,18 @@ extension RecordingStore {
         return try await search(find)
     }
 
-    /// Copies what was answered before, at any replica.
+    /// Copies the exchanges that any replica has answered before.
     package func refresh(_ recordings: [Recording]) async throws(StoreFailure) {
         try await update(.worlds(recordings.map(\.world)))
     }
 
-    /// The same for all worlds; returns when it is done.
+    /// Copies the exchanges of all worlds, and waits for it.
     package func refreshAll() throws(StoreFailure) { try ask(all) }
 
-    /// Finds out how many exchanges there are of each world; returns when it is done.
+    /// Counts the exchanges of each world, and waits for it.
     package func refreshCounts() throws(StoreFailure) { try ask(.counts) }
 
-    /// Empties shared recordings of worlds that have a name that fits; returns when it is done.
+    /// Empties the shared recordings of worlds whose name fits, and waits for it.
     package func clearShared(forgetting: Bool, where isMeant: (String) -> Bool) throws(StoreFailure) {
         try refreshCounts()
         try clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
