@@ -2,8 +2,8 @@ import HTTPServer
 import JSON
 
 extension AppliedFault {
-    /// Carries the fault out: answers in the endpoint's place, or changes its answer. Waiting for a key that must be
-    /// made holds no thread.
+    /// Carries the fault out: answers in place of the endpoint, or changes its answer. Waiting for a key to be made
+    /// blocks no thread.
     func carryOut(
         _ exchange: Exchange, at endpoint: Endpoint, or refusal: @escaping @Sendable (any Error) -> Response,
         run: @escaping @Sendable () -> Reply
@@ -56,7 +56,8 @@ extension AppliedFault {
         return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
     }
 
-    /// The answer with other members. One that refuses something, or has no members, stays as it is, and the fault waits.
+    /// Returns the answer with changed members. A refusal, or an answer without members, is unchanged, and the fault
+    /// isn't used up.
     private func changed(_ response: Response) -> Response {
         guard (200..<300).contains(response.status), response.header(Diagnosis.headerName) == nil,
             let body = AppliedFault.changed(response, fault.effect.response)
@@ -67,7 +68,8 @@ extension AppliedFault {
         return response
     }
 
-    /// In a list, each object is changed. `nil` when there are no members, or an error.
+    /// Returns the body with changed members; in a list, those of each object. Returns `nil` for a body without
+    /// members, or with an error.
     private static func changed(_ response: Response, _ members: [(name: String, value: JSONValue)]) -> [UInt8]? {
         let type = response.header("Content-Type")?.mediaType ?? ""
         if type == "application/x-www-form-urlencoded" {

@@ -9,7 +9,7 @@ package final class AppliedFault: Sendable {
     package let fault: Fault
     private let used = Atomic<Bool>(false)
 
-    /// The scenario that has ordered it.
+    /// The name of the scenario that has ordered it.
     private let scenario: String?
 
     init(_ fault: Fault, of scenario: String?) {
@@ -29,9 +29,9 @@ package final class AppliedFault: Sendable {
 }
 
 extension Exchange {
-    /// Signs `claims` with a key of `owner`, unless a fault orders otherwise. `type` is the header's `typ`; without one, the
-    /// header is Apple's. Without an `algorithm`, it is the first that the owner signs with; HS256 signs with `secret`, the client's.
-    /// Without `isSigned`, the token has no signature. Every token of an endpoint is made here.
+    /// Signs `claims` with a key of `owner`, unless a fault changes that. `type` is the header's `typ`; without it, the
+    /// header is Apple's. `algorithm` defaults to the first that the owner signs with; HS256 signs with the client's
+    /// `secret`. Without `isSigned`, the token has no signature. Every endpoint makes its tokens with this.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true
@@ -49,7 +49,7 @@ extension Exchange {
             claims, at: time, type: type, algorithm: algorithm, secret: secret, tampering: tampering)
     }
 
-    /// The claims of an answer that is JSON, changed as a fault orders.
+    /// Returns the claims of a JSON answer, changed if a fault orders it.
     package func claims(_ claims: JSONObject) -> JSONObject {
         guard let appliedFault, let tampering = appliedFault.fault.effect.token, tampering.changesClaimsOnly else {
             return claims
@@ -58,10 +58,10 @@ extension Exchange {
         return tampering.apply(to: claims, now: world.now)
     }
 
-    /// The JSON Web Key Set of `owner`, unless a fault orders otherwise.
+    /// Returns the JSON Web Key Set of `owner`, changed if a fault orders it.
     package func keySet(_ owner: KeyOwner) -> JSONValue { KeyRing.jwks(published(owner)) }
 
-    /// The same keys as certificates.
+    /// Returns the published keys as certificates, changed if a fault orders it.
     package func certificates(_ owner: KeyOwner, commonName: String) throws(KeyError) -> JSONValue {
         try KeyRing.certificates(published(owner), commonName: commonName)
     }
@@ -76,29 +76,29 @@ extension Exchange {
         }
     }
 
-    /// The exchange that the code to be issued counts as used by: this one, if a fault orders a used code.
+    /// The exchange by which the new code is marked as used: this one, if a fault orders a used code.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
         return id
     }
 
-    /// The redirect's `state`, unless a fault orders otherwise.
+    /// Returns the redirect's `state`, changed if a fault orders it.
     package func redirectState(_ field: Form.Field?) -> Form.Field? {
         guard let appliedFault, let state = appliedFault.fault.effect.state else { return field }
         appliedFault.use()
         return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
     }
 
-    /// The redirect's `iss`, unless a fault orders otherwise.
+    /// Returns the redirect's `iss`, changed if a fault orders it.
     package func redirectIssuer(_ issuer: String?) -> String? {
         guard let appliedFault, let order = appliedFault.fault.effect.issuer else { return issuer }
         appliedFault.use()
         return order == .missing ? nil : "https://another-issuer.example"
     }
 
-    /// How this authorization is answered without a page: by a fault, by the queue of outcomes, or by the client's own
-    /// interaction. `nil` shows the page.
+    /// Returns the answer to this authorization without a page: from a fault, the queue of outcomes, or the client's
+    /// own interaction. `nil` shows the page.
     package func outcome(
         _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {
@@ -117,7 +117,7 @@ extension Exchange {
         return interaction.standing(provider: provider)
     }
 
-    /// The fields of the query, of a form, and the texts of a JSON object.
+    /// The request's fields: those of the query and the form, and the texts of a JSON object.
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
@@ -127,7 +127,7 @@ extension Exchange {
 }
 
 extension Response {
-    /// The same response with half of its body.
+    /// Returns the same response with half of its body.
     func malformed() -> Response {
         var response = self
         response.body = Array(body.prefix(max(1, body.count / 2)))

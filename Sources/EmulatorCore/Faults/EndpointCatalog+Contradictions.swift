@@ -1,7 +1,7 @@
 import JSON
 
 extension EndpointCatalog {
-    /// Headers that the server writes itself. Ordered ones would be dropped.
+    /// The headers that the server writes itself, each with the reason. It would drop ordered ones.
     private static let serverHeaders: [String: String] = {
         let length =
             "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
@@ -11,7 +11,7 @@ extension EndpointCatalog {
         ]
     }()
 
-    /// A header that can't be sent: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
+    /// Returns an issue for a header that can't be sent: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
     private static func headerIssue(in effect: LocatedJSON) -> Issue? {
         let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
         for (name, node) in effect["headers"]?.members ?? [] {
@@ -27,7 +27,7 @@ extension EndpointCatalog {
         return nil
     }
 
-    /// Why an effect can't be carried out by any endpoint.
+    /// Returns the reasons why no endpoint can carry out an effect.
     static func contradictions(in effect: LocatedJSON) -> [Issue] {
         let value = FaultEffect(reading: effect.value)
         func has(_ name: String) -> Bool { effect[name] != nil }

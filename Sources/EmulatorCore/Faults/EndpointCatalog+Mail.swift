@@ -1,7 +1,7 @@
 import JSON
 
 extension EndpointCatalog {
-    /// Why an order for mail can't be carried out.
+    /// Returns the reasons why a fault for mail can't be carried out.
     static func issues(
         at step: SMTPStep, _ match: FaultMatch, _ place: LocatedJSON, _ effect: LocatedJSON
     ) -> [Issue] {

@@ -2,23 +2,23 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Every endpoint at which something can be ordered to go wrong. It says whether an order can be carried out.
+/// The list of all endpoints for which faults can be ordered. It checks whether an order can be carried out.
 package struct EndpointCatalog: Sendable {
     package struct Entry: Sendable {
-        /// A host or a pattern of hosts; `nil` is the daemon's own address.
+        /// The host, or a pattern of hosts; `nil` for the daemon's own address.
         package let host: String?
         package let method: String
-        /// With `*` where a parameter stands.
+        /// The path, with `*` for each parameter.
         package let path: String
         package let traits: EndpointTraits
         /// The name of the provider that serves it.
         package let provider: String
-        /// What a request to it does, in a few words: "redeem a code". `nil` for what isn't part of a sign-in.
+        /// A few words for a request to it: "redeem a code". `nil` if it isn't part of a sign-in.
         package let title: String?
         /// Its paths at the daemon's own name.
         fileprivate let shortPaths: [String]
 
-        /// `nil` for an endpoint where nothing can be ordered.
+        /// Returns `nil` for an endpoint for which no fault can be ordered.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
             guard let traits = endpoint.traits else { return nil }
             // The same endpoint, spelled with a slash at its end, isn't listed again.
@@ -34,7 +34,7 @@ package struct EndpointCatalog: Sendable {
             shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } } ?? []
         }
 
-        /// `POST appleid.apple.com/auth/token`
+        /// The method with the address: `POST appleid.apple.com/auth/token`.
         package var name: String { "\(method) \(host ?? "")\(path)" }
 
         func takes(path pattern: String) -> Bool {
@@ -48,7 +48,8 @@ package struct EndpointCatalog: Sendable {
 
     package init(providers: [any Provider]) { entries = providers.flatMap { EndpointCatalog.entries(of: $0) } }
 
-    /// By host, and then by path. The daemon's own address comes first, the control API last.
+    /// Returns a provider's endpoints, by host and then by path. The daemon's own address comes first, the control API
+    /// last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let endpoints = provider.endpoints
         let aliases = (provider as? any HasAliases)?.aliases ?? []
@@ -62,7 +63,7 @@ package struct EndpointCatalog: Sendable {
         return all + entries(endpoints.filter(\.isControl), at: nil)
     }
 
-    /// Endpoints of the same path stand together, where the first of them stood.
+    /// Returns the endpoints with those of the same path next to each other.
     private static func byPath(_ endpoints: [Endpoint]) -> [Endpoint] {
         var places: [String: Int] = [:]
         var groups: [[Endpoint]] = []
@@ -77,7 +78,8 @@ package struct EndpointCatalog: Sendable {
         return groups.flatMap { $0 }
     }
 
-    /// Why the outcome in `node` can't come about: nobody knows its client, or no sign-in of the provider's ends with such an error.
+    /// Returns the reasons why the outcome in `node` is impossible: nobody knows its client, or no sign-in of the
+    /// provider ends with its error.
     package func issues(inOutcome node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let provider = node["provider"]?.string else { return [] }
         var issues: [Issue] = []
@@ -90,7 +92,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// An outcome may have the name of an error that the provider tells at another step than the authorization.
+    /// Returns the reason why an outcome can't have this error; `nil` if it can. Errors of other steps than the
+    /// authorization are allowed.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -103,7 +106,8 @@ package struct EndpointCatalog: Sendable {
             + (hint.isEmpty ? "; there are: \(known), and those of OAuth" : hint)
     }
 
-    /// Why the order in `node`, which has the shape of a fault, can't be carried out in a world with this seed. Empty when it can.
+    /// Returns the reasons why the fault in `node`, which is well-formed, can't be carried out in a world with this
+    /// seed; none if it can.
     package func issues(in node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
         let contradictions = EndpointCatalog.contradictions(in: effect)
@@ -162,8 +166,8 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// The endpoints at the path of an order. A short address that is written out means what is there, though a path of some host
-    /// looks alike.
+    /// Returns the endpoints at the path of an order. If the path is a short address in full, it means only that one,
+    /// even if a path of a host is equal.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
@@ -171,7 +175,7 @@ package struct EndpointCatalog: Sendable {
         return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
     }
 
-    /// The short addresses that begin as the path of an order does, if it is written out and has no host.
+    /// Returns the short addresses that begin like the path of an order, if it has no wildcard and no host.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.contains("*") else { return [] }
         let first = path.split(separator: "/").first
@@ -187,7 +191,7 @@ package struct EndpointCatalog: Sendable {
         guard !misfits.contains(nil), let first = matched.first, let member = misfits.first.flatMap({ $0 }) else {
             return []
         }
-        // A misspelt error is one of any of these endpoints.
+        // For a misspelt error, the hint is a name that any of these endpoints has.
         func hint(_ entry: Entry) -> String {
             member == "error" ? entry.traits.errors?.hint(for: effect.error ?? "") ?? "" : ""
         }

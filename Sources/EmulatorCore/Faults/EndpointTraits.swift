@@ -31,7 +31,7 @@ package struct EndpointTraits: Sendable {
             names.contains(name) || others.contains(name) || isOpen && hint(for: name).isEmpty
         }
 
-        /// A hint at the name that may be meant.
+        /// Returns a hint at the name that may be meant.
         func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
@@ -63,14 +63,14 @@ package struct EndpointTraits: Sendable {
     package var partOf: String?
 
     package static let api = EndpointTraits()
-    /// A page for people.
+    /// The traits of a page for people.
     package static let page = EndpointTraits(answersJSON: false)
-    /// A page for people behind which tokens are minted.
+    /// Returns the traits of a page for people that leads to tokens.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }
 
-    /// The same endpoint, whose answer is empty.
+    /// The same traits for an endpoint whose answer is empty.
     package var withoutMembers: EndpointTraits {
         var traits = self
         traits.answersMembers = false
@@ -79,7 +79,7 @@ package struct EndpointTraits: Sendable {
 
     package static func keySet(_ owner: KeyOwner) -> EndpointTraits { EndpointTraits(publishes: owner) }
 
-    /// An endpoint of an API, with its errors.
+    /// Returns the traits of an API's endpoint, with its errors.
     package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
         EndpointTraits(errors: errors, mints: mints)
     }
@@ -94,8 +94,8 @@ package struct EndpointTraits: Sendable {
         "unmet_authentication_requirements", "unsupported_response_type",
     ]
 
-    /// An authorization endpoint. Its errors are sent to the client by the redirect. Where it `isOpen`, others than those that are
-    /// registered can be ordered, too: <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
+    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. If it `isOpen`,
+    /// errors that aren't registered can be ordered, too: <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false
     ) -> EndpointTraits {
@@ -105,19 +105,19 @@ package struct EndpointTraits: Sendable {
             partOf: partOf)
     }
 
-    /// A native sign-in, by the control API.
+    /// Returns the traits of a native sign-in by the control API.
     package static func native(
         errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
     ) -> EndpointTraits {
         EndpointTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
-    /// The member of `effect` that can't be carried out here; `nil` when all can.
+    /// Returns the member of `effect` that can't be carried out here; `nil` when all can.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
             guard let errors, errors.takes(error) else { return "error" }
         }
-        // As an outcome, an error has only its name.
+        // The outcome of an authorization has an error's name, but no description.
         if effect.description != nil, errors?.answer == nil { return "description" }
         if let token = effect.token, mints == nil, !answersClaims || !token.changesClaimsOnly { return "token" }
         if !effect.response.isEmpty, !answersJSON || !answersMembers { return "response" }
@@ -131,7 +131,7 @@ package struct EndpointTraits: Sendable {
         return effect.isLost ? "lose" : nil
     }
 
-    /// A list of what can be ordered, for messages.
+    /// A list of the effects that can be ordered, for messages.
     package var fitting: String {
         var names = ["status", "delay", "disconnect"]
         if let errors {

@@ -2,21 +2,21 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Something that is ordered to go wrong: at which requests, how often, and how.
+/// An order for something to go wrong: for which requests, how often, and how.
 package struct Fault: SchemaObject {
     package static let schemaName: String? = "Fault"
 
-    /// Empty until it is ordered.
+    /// The ID, empty until the fault is ordered.
     package private(set) var id = ""
     package let match: FaultMatch
-    /// How many matching requests are left alone first.
+    /// The number of matching requests to which it doesn't apply at first.
     package let after: Int
-    /// How many requests it applies to; `nil` for all.
+    /// The number of requests to which it applies; `nil` for all.
     package let times: Int?
-    /// From 0 to 1, drawn from the world's generator.
+    /// The probability from 0 to 1 that it applies, drawn from the world's generator.
     package let probability: Double
     package let effect: FaultEffect
-    /// How many bytes of JSON the order has.
+    /// The number of bytes of the order's JSON.
     fileprivate let size: Int
     package fileprivate(set) var seen = 0
     package fileprivate(set) var done = 0
@@ -34,7 +34,7 @@ package struct Fault: SchemaObject {
         size = JSONValue.object(fields.written).text.utf8.count
     }
 
-    /// The ordered fault, with its ID.
+    /// Returns the ordered fault with its ID.
     package func named(_ id: String) -> Fault {
         var fault = self
         fault.id = id
@@ -51,7 +51,7 @@ package struct Fault: SchemaObject {
         return .object(object)
     }
 
-    /// A description for diagnoses and the recording.
+    /// Returns a description for diagnoses and the recording.
     func summary(of scenario: String?) -> String {
         let origin = scenario.map { " of scenario \($0)" } ?? ""
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
@@ -61,7 +61,8 @@ package struct Fault: SchemaObject {
 }
 
 extension Fault: Codable {
-    /// It is written as a text of JSON: decoders forget the order of members, and an answer's body and headers have one.
+    /// Encodes the fault as a text of JSON, because decoders forget the order of members, which matters in an answer's
+    /// body and headers.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(json.text)
@@ -78,21 +79,21 @@ extension Fault: Codable {
 }
 
 extension Fault {
-    /// A count that goes on from what is read.
+    /// Returns a count that was read, limited so that it can't overflow.
     private static func count(_ value: JSONValue?) -> Int {
         value?.integer.map { Int(clamping: min(max($0, 0), 1 << 53)) } ?? 0
     }
 }
 
-/// Ordered faults, first come first served.
+/// The ordered faults, oldest first.
 package struct FaultQueue: WorldValue {
     package static let name = "faults"
     package static let limit = 1_000
-    /// How many bytes of JSON all of them may have together.
+    /// The number of bytes of JSON that all of them may have together.
     package static let sizeLimit = 8 << 20
 
-    /// A fault that has been used up stays until its exchange has ended, because it is given back if it didn't take
-    /// effect.
+    /// The faults. One that has been used up stays until its exchange has ended, because it is given back if it didn't
+    /// take effect.
     private var faults: [Fault] = []
     private var made = 0
 
@@ -106,7 +107,7 @@ package struct FaultQueue: WorldValue {
         return "fault-\(made)"
     }
 
-    /// `false` when there are too many, or they are too long.
+    /// Adds a fault. Returns `false` when there are too many, or they are too long.
     package mutating func add(_ fault: Fault) -> Bool {
         let size = faults.reduce(fault.size) { $0 + $1.size }
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
@@ -122,7 +123,7 @@ package struct FaultQueue: WorldValue {
         return faults.count < count
     }
 
-    /// Counts the request for every fault that matches, and takes the first one that is due.
+    /// Counts the request for every fault that matches, and returns the first one that is due.
     package mutating func take(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
         var taken: Fault?
         for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
@@ -135,7 +136,7 @@ package struct FaultQueue: WorldValue {
         return taken
     }
 
-    /// The exchange that took the fault has ended. `isUsed` says whether it took effect.
+    /// Ends the exchange that took the fault. A fault that didn't take effect (`isUsed`) is given back.
     package mutating func finish(_ id: String, isUsed: Bool) {
         guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
         if !isUsed {
@@ -147,7 +148,7 @@ package struct FaultQueue: WorldValue {
 }
 
 extension Randomness {
-    /// From 0, inclusive, to 1, exclusive.
+    /// Returns a random number from 0, inclusive, to 1, exclusive.
     fileprivate mutating func fraction() -> Double {
         Double(bytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }) / 4_294_967_296
     }

@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// What an ordered fault does to an answer.
+/// The effect of a fault on an answer.
 package struct FaultEffect: SchemaObject {
     package static let schemaName: String? = "FaultEffect"
 
@@ -17,11 +17,11 @@ package struct FaultEffect: SchemaObject {
         case midBody
     }
 
-    /// What happens to the keys that were published so far.
+    /// A change of the published keys.
     package enum Rotation: String, Sendable, CaseIterable {
-        /// They stay published, up to three.
+        /// The earlier keys stay published, up to three.
         case keep
-        /// They are withdrawn.
+        /// The earlier keys are withdrawn.
         case drop
     }
 
@@ -37,14 +37,14 @@ package struct FaultEffect: SchemaObject {
     }
 
     package let answer: Answer?
-    /// How much later the answer is sent.
+    /// The time by which the answer is delayed.
     package let delay: TimeSpan?
     package let disconnect: Disconnect?
     /// The name of one of the endpoint's errors.
     package let error: String?
     package let description: String?
     package let token: Tampering?
-    /// Members of the JSON answer that are changed; `null` takes one out.
+    /// The changed members of the JSON answer; `null` removes one.
     package let response: [(name: String, value: JSONValue)]
     package let rotation: Rotation?
     package let keySet: KeySet?
@@ -53,11 +53,11 @@ package struct FaultEffect: SchemaObject {
     package let issuer: State?
     /// Whether the authorization code has been used already.
     package let isCodeUsed: Bool
-    /// What follows is for mail.
+    /// The reply in place of a mail server's own. It and the next member are for mail.
     package let reply: SMTPAnswer?
-    /// Whether a mail is taken and gets nowhere.
+    /// Whether a mail is accepted and then lost.
     package let isLost: Bool
-    /// As it was ordered, with defaults.
+    /// The effect as it was ordered, with defaults.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -103,7 +103,7 @@ package struct FaultEffect: SchemaObject {
         self.document = .object(document)
     }
 
-    /// The member may be `true` for the usual choice, or `false` for none.
+    /// Returns the choice of a member that may also be `true` for the usual one, or `false` for none.
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -115,15 +115,15 @@ package struct FaultEffect: SchemaObject {
     /// Whether the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether it takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's member is changed. A request that only
-    /// shows a page doesn't use it up.
+    /// Whether it takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's member
+    /// is changed. A request that only shows a page doesn't use it up.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }
 }
 
 extension FaultEffect.Answer {
-    /// `nil` when there is no `status`.
+    /// Reads the answer; `nil` when there is no `status`.
     fileprivate init?(_ fields: inout Fields) {
         let status = fields.optional("status", .integer(200...599), "Answer with this status in place of the endpoint.")
         let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers.") ?? []

@@ -1,25 +1,25 @@
 import HTTPServer
 import JSON
 
-/// Which requests a fault is for. What is left out matches everything.
+/// The requests to which a fault applies. A member that is left out matches everything.
 package struct FaultMatch: SchemaObject {
     package static let schemaName: String? = "FaultMatch"
 
     package let host: String?
-    /// `*` stands for any characters.
+    /// A pattern of the path, in which `*` stands for any characters.
     package let path: String?
     package let method: String?
     package let client: String?
     /// The owner of the keys with which the endpoint signs tokens.
     package let tokensOf: String?
-    /// Fields of the query, the form or the JSON body that must have these values.
+    /// The fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
-    /// The step of SMTP for which it is; `nil` for requests.
+    /// The step of SMTP to which it applies; `nil` for requests.
     package let smtp: SMTPStep?
     /// Patterns of the envelope's sender and of a recipient, in lower case.
     package let from: String?
     package let to: String?
-    /// As it was ordered.
+    /// The match as it was ordered.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -53,7 +53,7 @@ package struct FaultMatch: SchemaObject {
         $0.utf8.count <= 320
     }
 
-    /// Patterns are compared with the path of every endpoint.
+    /// The rule for patterns of paths, which are compared with the path of every endpoint.
     private static let path = TextRule(
         about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
     ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
@@ -61,16 +61,16 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253
     }
 
-    /// Whether it is for this host of an endpoint, which may be a pattern such as `*.firebaseapp.com`, and is `nil` for
-    /// the daemon's own address.
+    /// Returns whether it applies to this host of an endpoint, which may be a pattern such as `*.firebaseapp.com`, and
+    /// is `nil` for the daemon's own address.
     package func takes(host known: String?) -> Bool {
         guard let host else { return true }
         guard let known else { return false }
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Whether it is for this request to `endpoint`, which has these short addresses. `client` is asked last, because it may have to
-    /// read the world.
+    /// Returns whether it applies to this request to `endpoint`, which has these short addresses. `client` is called
+    /// last, because it may have to read the world.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
@@ -89,7 +89,7 @@ package struct FaultMatch: SchemaObject {
         return client.map { $0 == name() } ?? true
     }
 
-    /// Whether it is for this step of SMTP. With several recipients, one that fits is enough.
+    /// Returns whether it applies to this step of SMTP. Of several recipients, one must match.
     func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
         guard smtp == step else { return false }
         if let from, sender.map({ Glob.matches(from, $0.lowercased()) }) != true { return false }

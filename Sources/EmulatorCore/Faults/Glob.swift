@@ -2,7 +2,8 @@
 package enum Glob {
     private static let star = UInt8(ascii: "*")
 
-    /// Takes linear time: the parts between the stars are searched one after the other, each at its first occurrence.
+    /// Returns whether the text matches the pattern. Takes linear time: the parts between the stars are searched one
+    /// after the other, each at its first occurrence.
     package static func matches(_ pattern: String, _ text: String) -> Bool {
         guard pattern.utf8.contains(star) else { return pattern == text }
         let parts = Array(pattern.utf8).split(separator: star, omittingEmptySubsequences: false)
@@ -18,12 +19,12 @@ package enum Glob {
         return true
     }
 
-    /// Whether some text matches both patterns. Takes time proportional to the product of their lengths, so they must be
-    /// short.
+    /// Returns whether any text matches both patterns. Takes time proportional to the product of their lengths, so they
+    /// must be short.
     package static func overlap(_ left: String, _ right: String) -> Bool {
         guard left.utf8.contains(star) || right.utf8.contains(star) else { return left == right }
         let right = Array(right.utf8)
-        // row[j]: whether the first i bytes of `left` and the first j of `right` have a text in common.
+        // `row[j]` is whether any text matches both the first i bytes of `left` and the first j of `right`.
         var row = [Bool](repeating: false, count: right.count + 1)
         row[0] = true
         for j in right.indices where right[j] == star { row[j + 1] = row[j] }

@@ -1,11 +1,11 @@
 import JSON
 import Time
 
-/// The steps of SMTP at which something can be ordered to go wrong: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
+/// The steps of SMTP for which a fault can be ordered: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
 package enum SMTPStep: String, Sendable, CaseIterable {
     /// The greeting.
     case connect = "CONNECT"
-    /// HELO, too.
+    /// The client's EHLO or HELO.
     case hello = "EHLO"
     case startTLS = "STARTTLS"
     case auth = "AUTH"
@@ -15,18 +15,18 @@ package enum SMTPStep: String, Sendable, CaseIterable {
     /// The end of the data.
     case message = "MESSAGE"
 
-    /// Whether the envelope's sender is known by then.
+    /// Whether the envelope's sender is known at this step.
     package var knowsSender: Bool { [.mail, .recipient, .data, .message].contains(self) }
 
-    /// Whether a recipient is known by then.
+    /// Whether a recipient is known at this step.
     package var knowsRecipient: Bool { [.recipient, .data, .message].contains(self) }
 
-    /// What can be ordered here, for messages and the catalogue.
+    /// A list of the effects that can be ordered here, for messages and the catalogue.
     package var fitting: String {
         (["reply", "delay", "disconnect"] + (self == .message ? ["lose"] : [])).joined(separator: ", ")
     }
 
-    /// The member of `effect` that can't be carried out here; `nil` when all can.
+    /// Returns the member of `effect` that can't be carried out here; `nil` when all can.
     func misfit(_ effect: FaultEffect) -> String? {
         if effect.answer != nil { return "status" }
         if effect.error != nil { return "error" }
@@ -44,7 +44,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
 }
 
 extension FaultEffect {
-    /// What a mail server says in place of its own answer.
+    /// The reply of a mail server in place of its own.
     package struct SMTPAnswer: SchemaObject {
         package let code: Int
         package let status: String?
@@ -59,7 +59,7 @@ extension FaultEffect {
 }
 
 extension TextRule {
-    /// <https://www.rfc-editor.org/rfc/rfc3463#section-2>
+    /// The rule for enhanced status codes: <https://www.rfc-editor.org/rfc/rfc3463#section-2>
     fileprivate static let enhancedStatus = TextRule(
         about: "an enhanced status code such as \"5.1.1\"", pattern: "^[245]\\.[0-9]{1,3}\\.[0-9]{1,3}$"
     ) { text in
@@ -68,7 +68,8 @@ extension TextRule {
             && parts.allSatisfy { (1...3).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
     }
 
-    /// A reply has one line of at most 512 octets: <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.5>.
+    /// The rule for a reply's text. A reply has one line of at most 512 octets:
+    /// <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.5>.
     fileprivate static let smtpLine = TextRule(
         about: "one line of at most 480 bytes, without control characters", pattern: "^[^\\x00-\\x1f\\x7f]{0,480}$"
     ) { $0.utf8.count <= 480 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }

@@ -2,19 +2,19 @@ import JOSE
 import JSON
 import Time
 
-/// How a token is broken: claims changed or removed, and the signature.
+/// The ways in which a token is broken: changed or removed claims, and the signature.
 package struct Tampering: SchemaObject {
     package static let schemaName: String? = "Tampering"
 
     package enum Signature: String, Sendable, CaseIterable {
         case valid
-        /// A signature of something else, in the right form.
+        /// A well-formed signature of something else.
         case invalid
-        /// By a key that isn't published, with its `kid`.
+        /// A signature by a key that isn't published, with its `kid`.
         case unknownKey
-        /// HS256, with the public key's PEM as the secret: verifiers that trust `alg` accept it.
+        /// A signature by HS256 with the public key's PEM as the secret, which verifiers accept that trust `alg`.
         case wrongAlgorithm
-        /// `alg: none`, no signature.
+        /// The header `alg: none`, and no signature.
         case none
     }
 
@@ -22,7 +22,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// As it was ordered, with defaults.
+    /// The order, with defaults.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -46,18 +46,18 @@ package struct Tampering: SchemaObject {
 
     private static let times = ["exp", "iat", "nbf", "auth_time"]
 
-    /// A duration, which may begin with `+`.
+    /// Returns a duration, which may begin with `+`.
     private static func span(_ text: String) -> TimeSpan? {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
-    /// Whether it can be carried out where claims are no token's.
+    /// Whether it can also be applied to claims that aren't in a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
 
-    /// Whether it leaves every token as it is.
+    /// Whether it changes nothing.
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
 
-    /// `claims` changed. `now` is the world's time.
+    /// Returns the changed claims. `now` is the world's time.
     package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
         let original = claims
         var claims = claims
@@ -71,8 +71,8 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// A text in which `{claim}` has been replaced by the claim's value; by nothing where a claim stands for itself that isn't
-    /// there.
+    /// Returns a text with `{claim}` replaced by that claim's value; by nothing if the claim is the one being set, and
+    /// had no value.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")
@@ -90,21 +90,21 @@ package struct Tampering: SchemaObject {
 }
 
 extension KeyRing {
-    /// A key that no verifier knows.
+    /// Returns a key that no verifier knows.
     private func unknown(_ algorithm: Algorithm?) throws(KeyError) -> KeyGenerator.NamedKey {
         if algorithm == .hs256 { return .shared(try Key.generate(for: .hs256)) }
         guard let key = unpublished(algorithm) else { throw KeyError("no unpublished key is ready") }
         return key
     }
 
-    /// `claims` changed, without a signature.
+    /// Returns a token with the changed claims, without a signature.
     package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
         JWS.unsigned(
             header: tampering.apply(toHeader: unsignedHeader),
             claims: tampering.apply(to: claims, now: time))
     }
 
-    /// Signs `claims` as `tampering` has it.
+    /// Signs `claims` as `tampering` orders.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, tampering: Tampering
@@ -126,7 +126,7 @@ extension KeyRing {
         case .wrongAlgorithm:
             var confused = header
             confused["alg"] = "HS256"
-            // A token that is HS256 already is so with the client's secret, and not with the key that anybody has.
+            // A token that is signed by HS256 already uses the client's secret, not the key that anybody can have.
             let confusing = named.algorithm == .hs256 ? try signer(at: time, with: nil, nil).key : named.key
             let secret = try Key(secret: Array(try confusing.publicPEM().utf8))
             return try JWS.mint(header: confused, claims: claims, key: secret, algorithm: .hs256)
