@@ -1,16 +1,16 @@
 import HTTPServer
 
-/// How a request was addressed, and how URLs in its answer are therefore written: by prefix, by subdomain or by the real
+/// The form in which a request was addressed, which URLs in its answer repeat: by prefix, by subdomain or by the real
 /// host.
 package struct Address: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
-        /// `http://localhost:9099/appleid.apple.com/auth/token`
+        /// The host in the path: `http://localhost:9099/appleid.apple.com/auth/token`.
         case prefix
-        /// `http://appleid.apple.com.localhost:9099/auth/token`
+        /// The host before `localhost`: `http://appleid.apple.com.localhost:9099/auth/token`.
         case subdomain
-        /// `Host: appleid.apple.com`, over TLS that ends here or at a proxy before this daemon.
+        /// The provider's host, `Host: appleid.apple.com`, over TLS that ends here or at a proxy before this daemon.
         case real
-        /// `http://localhost:9099/oidc/corp/token`: a short address, for what lies below a path at a host.
+        /// A short address of a path at a host: `http://localhost:9099/oidc/corp/token`.
         case alias(HostAlias)
     }
 
@@ -20,9 +20,9 @@ package struct Address: Sendable, Equatable {
     /// The path on that host, percent-encoded as it was sent.
     package let path: String
     package let world: String
-    /// Where the request names the world.
+    /// The part of the request that names the world.
     private let worldPlace: NamedWorld.Place
-    /// `Host` as it was sent.
+    /// The header `Host` as it was sent.
     package let authority: String
     /// Whether it came over the daemon's own TLS.
     private let isSecure: Bool
@@ -61,14 +61,14 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// A host name in lower case without its port; an IPv6 address without its brackets.
+    /// Returns a host name in lower case without its port; an IPv6 address without its brackets.
     package static func hostName(of authority: String) -> String {
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }).lowercased() }
         return String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") })).lowercased()
     }
 
-    /// Whether a `Host` may stand in the URLs of an answer: a name or an address, with or without a port. Empty is allowed, too.
-    /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2>
+    /// Returns whether a `Host` may appear in the URLs of an answer: a name or an address, with or without a port. It
+    /// may also be empty. <https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2>
     static func isWellFormed(_ authority: String) -> Bool {
         authority.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
@@ -76,7 +76,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// `:9099`, or nothing.
+    /// The port after a colon, such as `:9099`; empty without one.
     package var portSuffix: String {
         let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" }.dropFirst() : authority.drop { $0 != ":" }
         return String(rest)
@@ -85,13 +85,13 @@ package struct Address: Sendable, Equatable {
     /// `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    /// What stands before the path because the path names the world.
+    /// The beginning of paths that names the world; empty if the path doesn't name it.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
-    /// What stands behind a host's name because the name of the world is part of the host's.
+    /// The end of host names, with the name of the world if the host names it.
     private var localhost: String { worldPlace == .host ? "\(world).localhost\(portSuffix)" : "localhost\(portSuffix)" }
 
-    /// Where `host` is found, in this request's form and world, without a trailing slash.
+    /// Returns the URL of `host` in this request's form and world, without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
         case .prefix, .alias: return prefixBase(of: host)
@@ -100,7 +100,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// Many of these are made for each answer, so that each is put together in one piece of memory.
+    /// Many of these are made for each answer, so each is built in one allocation.
     private func prefixBase(of host: String) -> String {
         let (scheme, world) = (scheme, worldPrefix)
         var base = ""
@@ -115,8 +115,8 @@ package struct Address: Sendable, Equatable {
         return base
     }
 
-    /// The URL of a path at `host`, in this request's form and world: by the short address, if the request came by one
-    /// that leads there.
+    /// Returns the URL of a path at `host`, in this request's form and world: the short address, if the request came by
+    /// one that leads there.
     package func url(of host: String, _ path: String) -> String {
         guard case .alias(let alias) = form, let rest = alias.rest(of: path, at: host) else {
             return base(of: host) + path
@@ -124,7 +124,7 @@ package struct Address: Sendable, Equatable {
         return ownBase + alias.prefix + rest
     }
 
-    /// The path below which a browser sends the cookies of this request's host, as far as this world's pages go.
+    /// The path for cookies of this request's host, so that a browser sends them to this world only.
     package var cookiePath: String {
         switch form {
         case .prefix: "\(worldPrefix)/\(host ?? "")"
@@ -138,19 +138,19 @@ package struct Address: Sendable, Equatable {
         switch form {
         case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)"
         case .subdomain: "\(scheme)://\(localhost)\(worldPrefix)"
-        // The daemon's own name leads past the proxy.
+        // The name `localhost` reaches the daemon without the proxy.
         case .real: "\(scheme)://\(localhost)" + (worldPlace == .nowhere ? "" : "/~\(world)")
         }
     }
 
-    /// By which name the daemon's other ports are reached, from where this request came.
+    /// The host name under which this client reaches the daemon's other ports.
     package var daemonName: String {
         let sent = String(authority.dropLast(portSuffix.count))
         let isOwnName = Address.hostName(of: authority).hasSuffix(".localhost") || form == .real
         return isOwnName || sent.isEmpty ? "localhost" : sent
     }
 
-    /// Where another world is reached, from where this request came: at a port of that world's own, or at the daemon's port
+    /// Returns the URL under which this client reaches another world: at that world's own port, or at the daemon's port
     /// `main`.
     package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
         let hostName = daemonName
@@ -159,6 +159,6 @@ package struct Address: Sendable, Equatable {
         return (place ?? "\(scheme)://\(hostName)\(portSuffix)") + (isUnnamed ? "" : "/~\(name)")
     }
 
-    /// The same in the subdomain form, which is another site than `localhost`.
+    /// Returns the URL of `host` in the subdomain form, which browsers treat as another site than `localhost`.
     package func subdomainBase(of host: String) -> String { "\(scheme)://\(host).\(localhost)\(worldPrefix)" }
 }

@@ -2,13 +2,13 @@ import HTTPServer
 import JOSE
 import Text
 
-/// `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
+/// The header `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
 package enum BasicCredentials {
     package static func read(_ request: Request) -> (user: String, password: String)? {
         request.header("Authorization").flatMap { read(header: $0) }
     }
 
-    /// The same from a header's value.
+    /// Reads the user name and the password from a header's value.
     package static func read(header: String) -> (user: String, password: String)? {
         guard String(Substring(header.utf8.prefix(6))).equalsIgnoringASCIICase("basic "),
             let bytes = Base64.decode(Substring(header.utf8.dropFirst(6)).filter { $0 != " " })

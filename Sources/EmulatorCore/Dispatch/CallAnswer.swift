@@ -9,9 +9,9 @@ package struct CallAnswer: Sendable {
     }
 
     package let status: Int
-    /// When it is given, in a sentence.
+    /// A sentence that says when the answer is given.
     package let about: String
-    /// The forms that it may have; none where it has no body.
+    /// The content types that it may have; none if it has no body.
     package let contents: [Content]
     /// For a refusal, the codes that its error may have.
     package let codes: [String]
@@ -27,18 +27,18 @@ package struct CallAnswer: Sendable {
         CallAnswer(status, about, [.json(schema)])
     }
 
-    /// With the status 200.
+    /// Returns an answer with the status 200 and JSON.
     package static func json(_ about: String, _ schema: Schema) -> CallAnswer { .json(200, about, schema) }
 
-    /// Without a body.
+    /// Returns an answer without a body.
     package static func empty(_ about: String) -> CallAnswer { CallAnswer(204, about) }
 
-    /// Files of these types, pages, or streams of events.
+    /// Returns an answer of these types: files, pages, or streams of events.
     package static func other(_ about: String, _ types: String...) -> CallAnswer {
         CallAnswer(200, about, types.map { .other(type: $0) })
     }
 
-    /// An error, by its code.
+    /// Returns a refusal with an error's code.
     package static func refusal(_ status: Int, _ code: String, _ about: String) -> CallAnswer {
         CallAnswer(status, about, codes: [code])
     }
@@ -51,7 +51,7 @@ package struct CallAnswer: Sendable {
         refusal(400, "invalidBody", "The body doesn't suit its schema, or contradicts itself."),
     ]
 
-    /// The error of all refusals.
+    /// The schema of all refusals.
     package static let error = Schema.members(
         "Error",
         [
@@ -72,7 +72,7 @@ package struct CallAnswer: Sendable {
                 ]), "Why the call is refused.")
         ])
 
-    /// Refusals that any call may answer.
+    /// The refusals that any call may answer.
     package static let common: [CallAnswer] =
         [
             .refusal(400, "badHost", "The `Host` can't be one."),

@@ -2,14 +2,14 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Answers of the control API: JSON, and errors as `{"error":{"code","message","path"}}`.
+/// Makes the control API's answers: JSON, and errors as `{"error":{"code","message","path"}}`.
 package enum ControlAnswer {
     package static func ok(_ value: JSONValue, status: Int = 200) -> Response {
         Response(status: status, contentType: "application/json", body: value.serialized() + "\n".utf8)
     }
 
     package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {
-        // It may quote the request.
+        // The message may quote the request.
         let message = Place.shortened(message, to: 2_000)
         var error = JSONObject([("code", .string(code)), ("message", .string(message))])
         error["path"] = path.map { .string($0) }
@@ -17,10 +17,11 @@ package enum ControlAnswer {
         return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
     }
 
-    /// How many of a body's issues are listed, and in how many bytes at most.
+    /// The number of issues of a body that are listed, and the number of bytes that they may have.
     private static let listed = (issues: 20, bytes: 12_000)
 
-    /// The issues of a body: the first one's path and message, and the first twenty of them in `faults`.
+    /// Returns the answer for a body with issues: the first one's path and message, and the first twenty of them in
+    /// `faults`.
     package static func error(_ issues: [Issue], code: String = "invalidBody") -> Response {
         guard let first = issues.first else { return error(400, code, "the body can't be used") }
         var response = error(400, code, first.message, path: first.path)
@@ -44,21 +45,22 @@ package enum ControlAnswer {
 
 /// A refusal, as the response to send.
 package struct ControlRefusal: AnswerableError {
-    /// Why an exchange may not control the daemon; `nil` when it may. Told whether it is a call of the control API.
+    /// A closure that returns the refusal of an exchange that may not control the daemon; `nil` for others. `isControl`
+    /// is whether it is a call of the control API.
     package typealias Check = @Sendable (Exchange, _ isControl: Bool) -> Response?
 
     package let response: Response
 
     package init(_ response: Response) { self.response = response }
 
-    /// A token can't be signed.
+    /// Returns the refusal when a token can't be signed.
     package static func signing(_ error: KeyError) -> ControlRefusal {
         ControlRefusal(ControlAnswer.error(500, "signing", error.description))
     }
 }
 
 extension Exchange {
-    /// The body as JSON that suits `schema`. An empty body is an empty object.
+    /// Returns the body as JSON that conforms to `schema`. An empty body is an empty object.
     package func body(_ schema: Schema) throws(ControlRefusal) -> LocatedJSON {
         let value: JSONValue
         do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
@@ -71,12 +73,12 @@ extension Exchange {
         return json
     }
 
-    /// The body, read.
+    /// Returns the decoded body.
     package func body<Body: SchemaObject>(_ type: Body.Type) throws(ControlRefusal) -> Body {
         Body(reading: try body(type.schema).value)
     }
 
-    /// The query, whose parameters `type` declares.
+    /// Returns the query's parameters, which `type` declares.
     func query<Query: SchemaObject>(_ type: Query.Type) throws(ControlRefusal) -> Query {
         let form = request.queryForm
         if let name = form.repeatedName {
@@ -91,7 +93,7 @@ extension Exchange {
         }
     }
 
-    /// The body, read.
+    /// Returns the decoded body.
     package func body<Body>(_ rule: ComposedRule<Body>) throws(ControlRefusal) -> Body {
         rule.value(reading: try body(rule.schema).value)
     }

@@ -1,12 +1,12 @@
 import HTTPServer
 import JSON
 
-/// What a call of the control API is for, what it takes and what it answers: declared where the call is, beside its handler. From it
-/// follow how the request is read, what is refused, the list of calls and the OpenAPI document.
+/// The description of a call of the control API: its purpose, its input and its answers, declared beside its handler.
+/// The reading of requests, refusals, the list of calls and the OpenAPI document follow from it.
 ///
-/// Schemas are made when somebody asks for them, which most daemons never see: all of them took a tenth of the start.
+/// Schemas are made on first use, since most daemons never need them, and making all took a tenth of the start.
 package struct ControlCall: Sendable {
-    /// What it does, in a sentence.
+    /// A sentence about what the call does.
     package let about: String
     /// The parameters of its path, in their order.
     package let pathParameters: [(name: String, about: String)]
@@ -29,23 +29,23 @@ package struct ControlCall: Sendable {
         makeAnswers = answers
     }
 
-    /// The parameters of its query, as an object; `nil` for a call that has none, and looks at no query.
+    /// The parameters of its query, as an object; `nil` for a call that ignores the query.
     package var query: Schema? { makeQuery?() }
-    /// Headers that it looks at.
+    /// The headers that it reads.
     package var headers: [Schema.Field] { makeHeaders() }
-    /// `nil` for a call that reads no body.
+    /// The body; `nil` for a call that reads none.
     package var body: CallBody? { makeBody?() }
-    /// Its own answers. Refusals that any call may answer are `CallAnswer.common`.
+    /// The call's own answers. Refusals that any call may answer are in `CallAnswer.common`.
     package var answers: [CallAnswer] {
         makeAnswers() + (makeQuery == nil ? [] : CallAnswer.unsuitableQuery)
             + (makeBody == nil ? [] : CallAnswer.unsuitableBody)
     }
 }
 
-/// The body of a call: JSON, whatever its content type says, since `curl -d` always sends that of a form.
+/// The body of a call: JSON, whatever its content type, since `curl -d` always sends that of a form.
 package struct CallBody: Sendable {
     package let schema: Schema
-    /// Whether the call may be sent without one, which is then an empty object.
+    /// Whether the body may be empty, which is then an empty object.
     package let isOptional: Bool
 
     package init(_ schema: Schema, isOptional: Bool? = nil) {
@@ -59,7 +59,7 @@ private struct NoParameters: SchemaObject {
     init(_ fields: inout Fields) {}
 }
 
-/// What a call takes of its request. It is read, and refused where it doesn't suit, before the handler runs.
+/// The input of a call. It is read from the request, and refused if it is invalid, before the handler runs.
 package struct CallInput<Value>: Sendable {
     let query: (@Sendable () -> Schema)?
     let headers: @Sendable () -> [Schema.Field]
@@ -80,14 +80,15 @@ package struct CallInput<Value>: Sendable {
 extension CallInput where Value == Void {
     static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
 
-    /// Nothing, and a query with any parameter is refused. For calls that remove everything: whoever gives a parameter means less.
+    /// The input of a call without parameters, which refuses a query that has any. Calls that remove everything use it:
+    /// a parameter would suggest a filter, which isn't supported.
     package static var noQuery: CallInput {
         CallInput(query: { NoParameters.schema }) { (exchange) throws(ControlRefusal) in
             _ = try exchange.query(NoParameters.self)
         }
     }
 
-    /// A body that the handler reads by itself, because more than its shape decides how.
+    /// Returns the input for a body that the handler reads itself, because its schema alone doesn't say how.
     package static func unread(
         _ schema: @escaping @autoclosure @Sendable () -> Schema, isOptional: Bool? = nil
     ) -> CallInput {
@@ -96,7 +97,7 @@ extension CallInput where Value == Void {
 }
 
 extension CallInput where Value == LocatedJSON {
-    /// A body that suits a schema, not read yet.
+    /// Returns the input for a body that conforms to a schema, as JSON.
     package static func json(_ schema: @escaping @autoclosure @Sendable () -> Schema) -> CallInput {
         let schema = Lazy(schema)
         return CallInput(body: { CallBody(schema.value) }) { (exchange) throws(ControlRefusal) in
@@ -114,7 +115,8 @@ extension CallInput {
         CallInput(body: { CallBody(rule.schema) }) { (exchange) throws(ControlRefusal) in try exchange.body(rule) }
     }
 
-    /// The parameters of the query: those that aren't declared are refused. `headers` are those that the handler looks at.
+    /// Returns the input for a query's parameters. Undeclared ones are refused. `headers` are those that the handler
+    /// reads.
     package static func query(
         _ type: Value.Type, headers: @escaping @autoclosure @Sendable () -> [Schema.Field] = []
     ) -> CallInput where Value: SchemaObject {

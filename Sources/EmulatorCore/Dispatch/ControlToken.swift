@@ -1,23 +1,24 @@
 import HTTPServer
 import JOSE
 
-/// What whoever controls the daemon has to show, where it was started with one: a bearer token, or the cookie that a browser got for
-/// it. <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
+/// A token that clients must send to control the daemon, if it was started with one: as a bearer token, or in the
+/// cookie that a browser gets for it. <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
 package struct ControlToken: Sendable {
-    /// What a token may be: what stands in a header as it is, and can't be guessed in a few tries.
+    /// The rule for tokens, which allows what can be in a header unchanged, and can't be guessed in a few tries.
     package static let rule = "16 to 256 letters, digits, \"-\", \".\", \"_\", \"~\", \"+\", \"/\" and \"=\""
     private static let lengths = 16...256
     /// The cookie's name.
     package static let cookieName = "understudy-control"
     private static let scheme = "bearer"
 
-    /// Digests have one length, so that comparing them takes the same time for whatever is shown.
+    /// The token's digest. Digests have one length, so comparing them takes the same time for every token.
     private let digest: [UInt8]
-    /// The cookie's value. It is made of the token, so that all replicas take it and it outlives a restart, and doesn't tell it.
+    /// The cookie's value. It is derived from the token, so that all replicas accept it and it outlives a restart, but
+    /// doesn't reveal it.
     package let cookie: String
     private let cookieDigest: [UInt8]
 
-    /// `nil` for what can't be one.
+    /// Makes a token. Returns `nil` for a text that breaks the rule.
     package init?(_ text: String) {
         guard ControlToken.lengths.contains(text.utf8.count), text.utf8.allSatisfy(ControlToken.isAllowed) else {
             return nil
@@ -31,10 +32,10 @@ package struct ControlToken: Sendable {
         (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._~+/=".utf8.contains(byte)
     }
 
-    /// Whether it is this one.
+    /// Returns whether the text is this token.
     package func matches(_ text: String) -> Bool { constantTimeEquals(Digest.sha256(text), digest) }
 
-    /// Whether the request shows it: as a bearer token, or by the cookie.
+    /// Returns whether the request has the token: as a bearer token, or by the cookie.
     package func isShown(by request: Request) -> Bool {
         if let shown = ControlToken.bearer(of: request), matches(shown) { return true }
         return request.headers.contains { header in
@@ -46,7 +47,7 @@ package struct ControlToken: Sendable {
         }
     }
 
-    /// The bearer token that a request shows, whichever it is.
+    /// Returns any bearer token of a request.
     package static func bearer(of request: Request) -> String? {
         guard let value = request.header("Authorization"), let space = value.firstIndex(of: " "),
             value[..<space].lowercased() == scheme
@@ -54,7 +55,7 @@ package struct ControlToken: Sendable {
         return String(value[space...].drop { $0 == " " })
     }
 
-    /// The request as it may be recorded: without the token, wherever it was sent.
+    /// Returns the request with the token masked, for the recording.
     func withheld(from request: Request) -> Request {
         guard request.headers.contains(where: { isSecret($0) }) else { return request }
         var request = request

@@ -2,10 +2,10 @@ import HTTPServer
 import Logging
 import Time
 
-// An answer on its way out: it is recorded and logged.
+// Answers before they are sent: they are recorded and logged.
 
 extension Dispatcher {
-    /// The answer to a request for which something was thrown.
+    /// Returns the answer to a request whose handler has thrown an error.
     @Sendable func refusal(of error: any Error) -> Response {
         switch error {
         case let failure as StoreFailure:
@@ -26,7 +26,7 @@ extension Dispatcher {
         let time = context.world.now
         var response = response
         if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
-            // A late answer, or another token than usual, refuses nothing.
+            // A late answer, or a token that a fault changed, isn't a refusal.
             response =
                 response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
         }
@@ -53,7 +53,7 @@ extension Dispatcher {
         }
         let diagnosis = response.header(Diagnosis.headerName) ?? response.header(Note.headerName)
         if diagnosis != nil || logger.logLevel <= .debug {
-            // Only the path is logged: queries and bodies hold codes and secrets.
+            // Queries and bodies have codes and secrets, so only the path is logged.
             var metadata: Logger.Metadata = [
                 "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
                 "path": "\(Diagnosis.visible("\(address.host ?? "")\(address.path)"))",
@@ -70,7 +70,7 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether it is an error by its status, or no whole answer.
+    /// Whether it is an error by its status, or incomplete.
     fileprivate var isRefusal: Bool {
         switch delivery {
         case .dropped, .cut: true

@@ -3,14 +3,14 @@ import HTTPServer
 import Logging
 import Time
 
-/// Mail by SMTP as it is recorded: a message with its envelope, or a command that was refused.
+/// A part of an SMTP conversation that is recorded: a message with its envelope, or a refused command.
 package struct MailExchange: Sendable {
     package let id: String
-    /// The command that decided: `MAIL`, `RCPT`…, `MESSAGE` for the end of a message.
+    /// The last command: `MAIL`, `RCPT`…, or `MESSAGE` for the end of a message.
     package var step: String
-    /// The recipient's domain, in lower case; `nil` where there is no recipient.
+    /// The recipient's domain, in lower case; `nil` without a recipient.
     package var host: String?
-    /// What client and server said, a line each.
+    /// The lines of client and server.
     package var conversation = ""
     /// The reply's code; `nil` when the connection was closed without one.
     package var code: Int?
@@ -18,10 +18,10 @@ package struct MailExchange: Sendable {
     package var reply = ""
     package var diagnosis: Diagnosis?
     package var note: Note?
-    /// The ordered fault, in words.
+    /// The ordered fault that took effect, in words.
     package var fault: String?
     package var mail: RecordedMail
-    /// When it began, in microseconds since 1970.
+    /// The time when it began, in microseconds since 1970.
     package let began: Int64
 
     package init(id: String, step: String, mail: RecordedMail, began: Int64) {
@@ -33,11 +33,11 @@ package struct MailExchange: Sendable {
 }
 
 extension Dispatcher {
-    /// The method under which mail is recorded.
+    /// The method in recordings of mail.
     package static let mailMethod = "SMTP"
 
-    /// The world of this name, or the one of mail that names none, once the scenarios have run with which it begins. `nil` for a
-    /// name that can't be one, and when all worlds that there may be are in use. Blocks.
+    /// Returns the world of this name, or the one of mail that names none, after the scenarios with which it begins
+    /// have been played. Returns `nil` for an invalid name, and when too many worlds are in use. Blocks.
     package func worldOfMail(_ name: String?) throws -> World? {
         guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
         world.noteChange()
@@ -45,7 +45,7 @@ extension Dispatcher {
         return world
     }
 
-    /// The world of this name, if it has been made. Blocks.
+    /// Returns the world of this name, if it has been made. Blocks.
     package func existingWorld(_ name: String) throws(StoreFailure) -> World? {
         try worlds.existing(name)
     }
@@ -60,8 +60,8 @@ extension Dispatcher {
         }
     }
 
-    /// What the provider to whose relay the recipient belongs does with a mail; `nil` when it is no provider's. `title` is what
-    /// people call the relay.
+    /// Returns the verdict of the provider whose relay the recipient belongs to; `nil` when it belongs to none. `title`
+    /// is what people call the relay.
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
             guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }
@@ -70,10 +70,10 @@ extension Dispatcher {
         return nil
     }
 
-    /// Counts a conversation that somebody has begun.
+    /// Counts a new conversation.
     package func countConversation() { count() }
 
-    /// Records and logs it.
+    /// Records and logs an exchange.
     package func record(_ exchange: MailExchange, in world: World) {
         var response = Response(
             status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
@@ -92,7 +92,7 @@ extension Dispatcher {
         log(exchange, in: world)
     }
 
-    /// Addresses are logged as paths of requests are; what mails say isn't.
+    /// Logs an exchange with its addresses, but without the content of mails.
     private func log(_ exchange: MailExchange, in world: World) {
         let line = exchange.diagnosis?.line ?? exchange.note?.line
         guard line != nil || logger.logLevel <= .debug else { return }
@@ -111,13 +111,13 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-    /// Whether it is the world of requests and mail that name none.
+    /// Returns whether it is the world of requests and mail that name none.
     package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
 
-    /// How many worlds are taken from the store at most when all are asked for.
+    /// The number of worlds that may be loaded from the archive when all are asked for.
     private static let limitOfOthers = 64
 
-    /// All worlds that there are but this one; `nil` when too many of them are held by other replicas only.
+    /// Returns all worlds but this one; `nil` when too many of them would have to be loaded.
     package func otherWorlds(than world: World) throws(StoreFailure) -> [World]? {
         guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
         let others = try worlds.list().filter { $0.name != world.name }

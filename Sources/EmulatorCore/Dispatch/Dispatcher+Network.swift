@@ -2,7 +2,7 @@ import HTTPServer
 import Logging
 
 extension Dispatcher {
-    /// Whether the daemon's seed has the host played.
+    /// Returns whether the host is played by the daemon's seed.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 }
 
@@ -13,10 +13,11 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
-    /// How many worlds are asked whether they have given out a code or token.
+    /// The number of worlds that are searched for a code or token.
     private static let askedWorlds = 64
 
-    /// Worlds that replicas share aren't asked: each would be read from the store for it.
+    /// Returns the name of the world that has given out a code or token. Shared worlds aren't searched, since each
+    /// would have to be read from the store.
     package func world(thatIssued text: String, besides world: World) -> String? {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)

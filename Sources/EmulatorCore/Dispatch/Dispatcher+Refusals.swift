@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-// The dispatcher's own refusals, where no provider has words of its own.
+// The dispatcher's own refusals, for addresses without a provider that has words for them.
 
 extension Dispatcher {
     func notAllowed(_ request: Request, _ methods: [String], cors: Endpoint.CORS) -> Response {
@@ -20,7 +20,7 @@ extension Dispatcher {
                 (name: "Access-Control-Allow-Headers", value: request.header("Access-Control-Request-Headers") ?? "*"),
                 (name: "Access-Control-Max-Age", value: "3600"),
             ]
-            // A page of a public address asks before it may reach a private one, such as this machine.
+            // A page at a public address must ask before it may reach a private one, such as this machine.
             // https://wicg.github.io/private-network-access/
             if request.header("Access-Control-Request-Private-Network") == "true" {
                 response.headers.append((name: "Access-Control-Allow-Private-Network", value: "true"))
@@ -29,7 +29,7 @@ extension Dispatcher {
         return response
     }
 
-    /// Lets scripts of other origins read our headers, where they may read the answer.
+    /// Lets scripts of other origins read our headers, if they may read the answer.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
         let own = "\(Diagnosis.headerName), \(Note.headerName), \(requestHeader)"
@@ -40,7 +40,7 @@ extension Dispatcher {
         response.headers[place].value += ", \(own)"
     }
 
-    /// `hint` says what may be meant.
+    /// Returns the answer for an address at which nothing is served. `hint` says what may be meant.
     func notFound(_ request: Request, _ address: Address, hint: String) -> Response {
         if address.host == nil, address.path.hasPrefix("\(Endpoint.controlRoot)/") {
             return noSuchCall(request, address)
@@ -56,7 +56,7 @@ extension Dispatcher {
         return Dispatcher.problem(404, "notFound", diagnosis)
     }
 
-    /// A call that the control API doesn't have.
+    /// Returns the answer for a call that the control API doesn't have.
     private func noSuchCall(_ request: Request, _ address: Address) -> Response {
         let root = "\(Endpoint.controlRoot)/"
         let calls = endpoints.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }
@@ -102,12 +102,12 @@ extension Dispatcher {
         return refusal
     }
 
-    /// The answer where something was thrown that nobody has words for.
+    /// The answer for an error that has no answer of its own.
     static let defect = problem(
         500, "defect", Diagnosis("this is a mistake of understudy's, which its log names: please report it"))
 
-    /// The answer to a request that the server itself refuses before a handler sees it, such as one that is too large to be read:
-    /// a line of text, and for calls of the control API what these answer.
+    /// Returns the answer to a request that the server refuses before a handler sees it, such as one that is too large:
+    /// a line of text, and for calls of the control API an error in JSON.
     package func refusal(_ status: Int, _ reason: String, of target: String?) -> Response {
         let id = nextID()
         logger.info("\(reason)", metadata: ["request": "\(id)"])
@@ -121,10 +121,10 @@ extension Dispatcher {
 
     private static let codes = [413: "bodyTooLarge", 431: "headerTooLarge", 503: "busy"]
 
-    /// Whether it is one by its path, which may begin with a world's: `/~NAME`.
+    /// Returns whether the target is a call of the control API, which may begin with a world: `/~NAME`.
     private static func isControlCall(_ target: String) -> Bool {
         var path = target.prefix { $0 != "?" }
-        // The absolute form: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
+        // The target may have the absolute form: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
         if let scheme = path.firstRange(of: "://"), !path.hasPrefix("/") {
             path = path[scheme.upperBound...].drop { $0 != "/" }
         }
@@ -146,7 +146,7 @@ extension Dispatcher {
     }
 }
 
-/// An error that a handler may throw, because it says by itself how a request is refused. Others are defects.
+/// An error with an answer of its own, which a handler may throw. Other errors are defects.
 package protocol AnswerableError: Error {
     var response: Response { get }
 }

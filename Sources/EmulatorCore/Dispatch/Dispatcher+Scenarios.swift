@@ -3,15 +3,15 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Plays the scenarios with which worlds begin in the default world, and says in a line why one can't be played; `nil` when
-    /// all can. Waits for it.
+    /// Plays the scenarios with which worlds begin in the default world, and waits for it. Returns in a line why one
+    /// can't be played; `nil` when all can.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
         return try waitUntilPrepared(world)
     }
 
-    /// Plays them in this world, and waits for it.
+    /// Plays the scenarios with which worlds begin in this world, and waits for it.
     func waitUntilPrepared(_ world: World) throws -> String? {
         let isDone = DispatchSemaphore(value: 0)
         let outcome = PreparationOutcome()
@@ -28,8 +28,8 @@ extension Dispatcher {
         return try outcome.result.withLock { $0 }.get()
     }
 
-    /// Plays the scenarios in a world that begins, whose other requests wait for that; where another replica does, waits for it.
-    /// Returns why those that can't be played can't.
+    /// Plays the scenarios in a new world, whose other requests wait for that; if another replica plays them, waits for
+    /// it. Returns the reasons why scenarios can't be played.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return try await play(in: world) }
@@ -64,7 +64,7 @@ extension Dispatcher {
     }
 }
 
-/// What became of the scenarios.
+/// The result of playing the scenarios.
 private final class PreparationOutcome: Sendable {
     let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

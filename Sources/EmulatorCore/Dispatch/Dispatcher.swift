@@ -15,13 +15,14 @@ package final class Dispatcher: Sendable {
     let logger: Logger
     private let numbers: ExchangeNumbers
     private let requests = Atomic<Int>(0)
-    /// Run in every new world before anything else.
+    /// The scenarios that are played in every new world before anything else.
     let scenarios: [ChosenScenario]
-    /// What isn't recorded of the requests that show it.
+    /// The token that is masked in recorded requests.
     package let controlToken: ControlToken?
 
-    /// `own` are the endpoints that belong to no provider: the daemon's pages and the control API. `controlRefusal` says
-    /// why an exchange may not control the daemon.
+    /// - Parameters:
+    ///   - own: The endpoints that belong to no provider: the daemon's pages and the control API.
+    ///   - controlRefusal: Returns the refusal of an exchange that may not control the daemon.
     package init(
         providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil }, worlds: WorldRegistry,
@@ -36,7 +37,7 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Worlds without a seed of their own are answered by what plays the daemon's.
+    /// Makes a dispatcher that answers with `played` in worlds without a seed of their own.
     package init(
         _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
         controlToken: ControlToken? = nil, logger: Logger
@@ -52,7 +53,7 @@ package final class Dispatcher: Sendable {
 
     func endpoints(of world: World?) -> EndpointTable { world?.own?.played.endpoints ?? endpoints }
 
-    /// Those of the world's own seed, or of the daemon's.
+    /// Returns the providers of the world's own seed, or of the daemon's.
     func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
 
     func nextID() -> String { "r\(numbers.next)" }
@@ -61,18 +62,18 @@ package final class Dispatcher: Sendable {
     struct RequestContext: Sendable {
         let request: Request
         let id: String
-        /// The exchange for which the daemon sends itself this request.
+        /// The ID of the exchange for which the daemon sends itself this request.
         let parent: String?
         let address: Address
         let world: World
-        /// Microseconds since 1970.
+        /// The time when the request came, in microseconds since 1970.
         let began: Int64
     }
 
-    /// How many requests have come from outside.
+    /// The number of requests and conversations from outside.
     package var requestCount: Int { requests.load(ordering: .relaxed) }
 
-    /// Something has come from outside.
+    /// Counts a request or a conversation from outside.
     func count() { requests.wrappingAdd(1, ordering: .relaxed) }
 
     package func handle(_ request: Request) -> Reply {
@@ -91,7 +92,7 @@ package final class Dispatcher: Sendable {
         let named: NamedWorld
         let found: World?
         do {
-            // What the daemon sends itself belongs to a request for which the world was refreshed.
+            // The daemon's requests to itself belong to one for which the world was refreshed.
             let isOuter = parent == nil
             named = try namedWorld(of: request, refreshing: isOuter)
             found = try worlds.world(named.name, refreshing: isOuter)
@@ -109,8 +110,8 @@ package final class Dispatcher: Sendable {
         if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
         let context = RequestContext(
             request: request, id: id, parent: parent, address: address, world: world, began: began)
-        // Requests that the daemon sends itself don't wait for the scenarios: they are part of them, or of a request that
-        // has waited.
+        // The daemon's requests to itself don't wait for the scenarios: they are part of them, or of a request that has
+        // waited.
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
         return prepared(context)
     }
@@ -121,14 +122,14 @@ package final class Dispatcher: Sendable {
 
     private func namedWorld(of request: Request, refreshing: Bool) throws -> NamedWorld {
         let authority = request.header("Host") ?? "localhost"
-        // RFC 9112 section 3.2: a Host that can't be a host is refused. It would appear in the URLs of answers.
+        // RFC 9112 section 3.2: an impossible Host is refused. It would appear in the URLs of answers.
         guard Address.isWellFormed(authority) else { throw BadHost(response: Dispatcher.badHost(authority)) }
         return try NamedWorld(request, unnamed: worlds.unnamed) { world, host in
             endpoints(of: try worlds.existing(world, refreshing: refreshing)).serves(host)
         }
     }
 
-    /// Runs the scenarios first, or waits until they have run.
+    /// Plays the scenarios first, or waits until they have been played.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
             let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
@@ -180,14 +181,14 @@ package final class Dispatcher: Sendable {
                 return .now(identified(page, request, at: address, id: context.id))
             }
             let exchange = exchange(context)
-            // What a provider explains at the daemon's own name says what was meant.
+            // If a provider explains an address at the daemon's own name, its explanation comes first.
             let explained = address.host == nil ? explanation(of: exchange) : nil
             let refusal = try explained ?? refusal(of: exchange, by: endpoints.providers(at: address.host))
             let meant =
                 explained != nil
                 ? "" : endpoints.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
             let response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
-            // Calls of the control API aren't recorded, mistyped ones neither.
+            // Calls of the control API aren't recorded, nor are mistyped ones.
             if address.host == nil, address.path.hasPrefix(Endpoint.controlRoot + "/") {
                 return .now(identified(response, request, at: address, id: context.id))
             }
@@ -217,9 +218,9 @@ package final class Dispatcher: Sendable {
                 identified(response, request, at: address, id: context.id)
             }
         }
-        // Asked before the handler runs, which may revoke the credentials that tell the client.
+        // This comes before the handler, which may revoke the credentials by which the client is known.
         let client = entry.provider?.client(of: exchange)
-        // Faults aren't for a scenario's own calls.
+        // Faults don't apply to a scenario's own calls.
         if context.parent != Scenario.parent {
             exchange.appliedFault = try context.world.takeFault(for: exchange, at: endpoint) {
                 endpoints(of: context.world).shortPaths(of: address.path, at: address.host)
@@ -234,7 +235,7 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Waits for the endpoint's keys, and runs it, or carries out the fault that is ordered.
+    /// Waits for the endpoint's keys, and runs it, or carries out an ordered fault.
     private func serve(_ exchange: Exchange, by endpoint: Endpoint) -> Reply {
         let run: @Sendable () -> Reply = { [self] in
             guard let fault = exchange.appliedFault else { return endpoint.run(exchange, or: refusal) }
@@ -258,7 +259,7 @@ package final class Dispatcher: Sendable {
             parameters: parameters, network: self, isInternal: context.parent != nil)
     }
 
-    /// What a provider says of an address at the daemon's own name.
+    /// Returns a provider's explanation of an address at the daemon's own name.
     private func explanation(of exchange: Exchange) -> Response? {
         for provider in providers(of: exchange.world) {
             if let answer = (provider as? any ExplainsOwnAddresses)?.unserved(exchange) { return answer }
@@ -266,7 +267,7 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// The refusal of the first provider that has one.
+    /// Returns the refusal of the first provider that has one.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
             if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }
@@ -274,6 +275,6 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Methods whose requests change nothing, unless they issue a code or token.
+    /// The methods whose requests change nothing, unless they issue a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 }

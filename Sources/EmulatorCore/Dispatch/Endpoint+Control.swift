@@ -1,13 +1,14 @@
 import HTTPServer
 
-// The control API's calls, each with what it takes and answers.
+// The control API's calls, each with its input and answers.
 
 extension Endpoint {
     /// The beginning of the paths of all control calls.
     package static let controlRoot = "/_understudy/v1"
 
-    /// A call of the control API, such as `faults/:id`, with what it does and what its path's parameters mean. Only calls with
-    /// `traits`, which play a part of a provider, are recorded and can be ordered to fail.
+    /// Returns a call of the control API, such as `faults/:id`, with a sentence about it and the meaning of its path's
+    /// parameters. Only calls with `traits`, which act as a part of a provider, are recorded and can be ordered to
+    /// fail.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -19,7 +20,7 @@ extension Endpoint {
             .direct { exchange in try respond(exchange, try input.read(exchange)) })
     }
 
-    /// The same, for a call that has to wait.
+    /// Returns a call of the control API that has to wait.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -31,7 +32,7 @@ extension Endpoint {
             .task { exchange in try await respond(exchange, try input.read(exchange)) })
     }
 
-    /// A call that takes nothing but its path, or reads its body by itself.
+    /// Returns a call of the control API without input beside its path, or with a body that it reads itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
@@ -43,7 +44,8 @@ extension Endpoint {
         }
     }
 
-    /// The same, for a call that has to wait.
+    /// Returns a call of the control API without input beside its path, or with a body that it reads itself, that has
+    /// to wait.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
@@ -67,17 +69,17 @@ extension Endpoint {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// The same endpoint, for those only who control the daemon: what a test asks beside the app that is tested.
+    /// The same endpoint, only for clients that may control the daemon: those of a test, unlike the app that is tested.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true
         return managing
     }
 
-    /// Whether somebody has to be allowed to control the daemon for it.
+    /// Whether a client must be allowed to control the daemon for it.
     var isGuarded: Bool { isControl || isManagement }
 
-    /// The same endpoint, whose handler runs only if `refusal` returns `nil`.
+    /// Returns the same endpoint with a handler that runs only if `refusal` returns `nil`.
     func guarded(by refusal: @escaping ControlRefusal.Check) -> Endpoint {
         var guarded = self
         let isControl = isControl

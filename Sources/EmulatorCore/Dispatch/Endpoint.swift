@@ -1,12 +1,12 @@
 import HTTPServer
 
-/// A method and a path at some hosts, and what answers there.
+/// A method and a path at some hosts, with the handler that answers there.
 ///
-/// Its handler is a closure that returns the response, or throws what the dispatcher answers for. It may be `async`: then it runs on the connection's thread until it
-/// has to wait, and holds no thread while it waits. A closure that isn't `async` is called directly, because even a task that
-/// never waits costs a microsecond.
+/// The handler is a closure that returns the response, or throws an error that the dispatcher answers. It may be
+/// `async`: then it runs on the connection's thread until it has to wait, and holds no thread while it waits. A closure
+/// that isn't `async` is called directly, because even a task that never waits costs a microsecond.
 package struct Endpoint: Sendable {
-    /// What a browser's script on another origin may do.
+    /// The answers that a browser's script on another origin may read.
     package enum CORS: Sendable, Equatable {
         /// No header: browsers refuse, as they do at the provider.
         case none
@@ -22,26 +22,26 @@ package struct Endpoint: Sendable {
     }
 
     package let method: String
-    /// Host names; `*.example.com` is every host below `example.com`. Without any, the endpoint is at the daemon's own
-    /// address.
+    /// The host names; `*.example.com` is every host below `example.com`. Without any, the endpoint is at the daemon's
+    /// own address.
     package let hosts: [String]
-    /// A segment `:name` is a parameter.
+    /// The path, in which a segment `:name` is a parameter.
     package let path: String
     package let cors: CORS
-    /// Whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
+    /// The owners whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
     package let keys: [KeyOwner]
-    /// What can be ordered to go wrong here; `nil` where nothing can, which isn't recorded either.
+    /// The faults that can be ordered here; `nil` for an endpoint without any, whose requests aren't recorded either.
     package let traits: EndpointTraits?
-    /// Whether it is for those who control the daemon, though it isn't part of the control API.
+    /// Whether it is only for clients that may control the daemon, though it isn't part of the control API.
     var isManagement = false
-    /// What it takes and answers, for a call of the control API.
+    /// The description of a call of the control API.
     package let call: ControlCall?
-    /// What a request to it does, in a few words: "redeem a code". `nil` for what isn't part of a sign-in.
+    /// A few words for a request to it: "redeem a code". `nil` if it isn't part of a sign-in.
     package private(set) var title: String?
-    /// The step of a sign-in that a request to it is; `nil` where OAuth's own words say it.
+    /// Returns the step of a sign-in for a request to it; `nil` where OAuth's own rules decide.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
-    /// Sentences about what surprises an app's developer at an answer that refuses nothing, such as a name that is missing. The second
-    /// argument holds all exchanges of the sign-in.
+    /// Returns sentences about surprises for an app's developer in an answer that refuses nothing, such as a missing
+    /// name. The second argument has all exchanges of the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
     var handler: Handler
 
@@ -83,21 +83,21 @@ package struct Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// The same endpoint, with this title.
+    /// Returns the same endpoint with this title.
     package func titled(_ title: String?) -> Endpoint {
         var titled = self
         titled.title = title
         return titled
     }
 
-    /// The same endpoint, where the request decides which step of a sign-in it is.
+    /// Returns the same endpoint with a closure that decides which step of a sign-in a request is.
     package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Endpoint {
         var other = self
         other.step = step
         return other
     }
 
-    /// The same endpoint, with remarks on its answers for the inspector.
+    /// Returns the same endpoint with remarks on its answers for the inspector.
     package func remarks(
         _ remarks: @escaping @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     ) -> Endpoint {
@@ -110,7 +110,7 @@ extension Endpoint {
 // MARK: - One request
 
 extension Endpoint {
-    /// Runs the handler, on this thread for as long as it doesn't have to wait. `refusal` answers for what it throws.
+    /// Runs the handler, on this thread until it has to wait. `refusal` returns the answer for an error that it throws.
     func run(_ exchange: Exchange, or refusal: @escaping @Sendable (any Error) -> Response) -> Reply {
         let reply: Reply
         switch handler {
@@ -122,7 +122,7 @@ extension Endpoint {
         return shared(reply, with: exchange.request)
     }
 
-    /// The answer with the headers by which a page of another origin may read it.
+    /// Returns the answer with the headers that let a page of another origin read it.
     func shared(_ reply: Reply, with request: Request) -> Reply {
         guard cors != .none, let origin = request.header("Origin") else { return reply }
         return reply.map { response in
@@ -136,15 +136,15 @@ extension Endpoint {
         }
     }
 
-    /// The origin itself, not `*`, which some clients don't take for every origin (jsdom, older browsers); nothing for what no
-    /// browser sends as one.
+    /// Returns the headers for an origin. They repeat it, because some clients don't accept `*` for every origin
+    /// (jsdom, older browsers). Returns none for a text that no browser sends as an origin.
     static func corsHeaders(_ origin: String) -> [(name: String, value: String)] {
         guard origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return [] }
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// The paths by which an order may name the endpoint of this request: its own, that of the endpoint of which it is a
-    /// part, and each of them without the version before it.
+    /// Returns the paths by which an order may name the endpoint of this request: its own, that of the endpoint of
+    /// which it is a part, and each of them without the version at its beginning.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]
         if let whole = traits?.partOf { paths.append(whole) }

@@ -1,10 +1,10 @@
 import HTTPServer
 import JSON
 
-/// Why no page is shown at an address of the daemon's own.
+/// The reason why no page is shown at the daemon's own address.
 package enum PageRefusal: Sendable {
     case nothingThere
-    /// Only these are taken.
+    /// Only these methods are supported.
     case otherMethod([String])
     /// The request has too many fields, or texts that are too long.
     case tooMuch(Diagnosis)
@@ -12,7 +12,8 @@ package enum PageRefusal: Sendable {
 
 /// Finds the endpoint that a request is for, by host, method and path, and the provider that it belongs to.
 struct EndpointTable: Sendable {
-    /// An endpoint with its provider; `nil` for the daemon's own. A class, so that finding one copies one reference.
+    /// An endpoint with its provider, which is `nil` for the daemon's own. It is a class, so that finding one copies
+    /// one reference.
     final class Entry: Sendable {
         let endpoint: Endpoint
         let provider: (any Provider)?
@@ -23,27 +24,28 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// A class, so that finding one copies one reference. It changes only while the table is made.
+    /// The endpoints of a host. It is a class, so that finding one copies one reference, and changes only while the
+    /// table is made.
     private final class Host: @unchecked Sendable {
         var router = Router<Entry>()
-        /// The providers that serve something at the host, in the order of the list of providers.
+        /// The providers with endpoints at the host, in the order of the list of providers.
         var providers: [any Provider] = []
     }
 
-    /// How many endpoints there are; one that several hosts serve counts for each.
+    /// The number of endpoints; one that several hosts serve counts for each.
     private(set) var count = 0
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
-    /// What answers below the daemon's own pages in place of JSON; `nil` where that is right. Such requests aren't recorded: they
-    /// are nobody's sign-in.
+    /// Returns the page in place of a JSON refusal below the daemon's own pages; `nil` where JSON is right. Such
+    /// requests aren't recorded, since they belong to no sign-in.
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
-    /// By their prefix.
+    /// The short addresses by their prefix.
     private var aliases: [String: HostAlias] = [:]
-    /// As many segments as the longest prefix has.
+    /// The number of segments of the longest prefix.
     private var aliasDepth = 0
 
-    /// `own` belongs to no provider. A call of the control API, and what else controls the daemon, runs only if
-    /// `refusal` returns `nil`.
+    /// `own` are the endpoints that belong to no provider. Those that control the daemon run only if `control` returns
+    /// `nil`.
     init(
         providers: [any Provider], own endpoints: [Endpoint],
         control refusal: @escaping ControlRefusal.Check,
@@ -72,14 +74,14 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// The paths that are served at the daemon's own name.
+    /// The paths of endpoints at the daemon's own name.
     var ownPaths: [String] { own.served.map(\.path) }
 
     var hostNames: [String] { hosts.keys.sorted() }
 
     func serves(_ host: String) -> Bool { find(host) != nil }
 
-    /// The short address by which `path`, at the daemon's own name, leads to a host.
+    /// Returns the short address to which `path`, at the daemon's own name, belongs.
     func alias(of path: String) -> HostAlias? {
         guard !aliases.isEmpty else { return nil }
         var ends: [String.Index] = []
@@ -98,7 +100,7 @@ struct EndpointTable: Sendable {
         return alias
     }
 
-    /// The short addresses of a path at a host.
+    /// Returns the short addresses of a path at a host.
     func shortPaths(of path: String, at host: String?) -> [String] {
         guard let host else { return [] }
         return aliases.values.flatMap { $0.shortened(path, at: host) }
@@ -117,7 +119,7 @@ struct EndpointTable: Sendable {
         router(of: host).match(method, path)
     }
 
-    /// What is served at the address with one of these methods.
+    /// Returns the endpoint at the address for the first of these methods that has one.
     func first(of methods: [String], at address: Address) -> Entry? {
         let router = router(of: address.host)
         for method in methods {
@@ -126,8 +128,8 @@ struct EndpointTable: Sendable {
         return nil
     }
 
-    /// The address that was meant by one at which nothing is served; `nil` when none is near. A path at a host that is played differs
-    /// in one segment or by slashes; at the daemon's own name, the host may be misspelt, too.
+    /// Returns the address that may be meant by one at which nothing is served; `nil` when none is similar. It differs
+    /// in one segment or in slashes; at the daemon's own name, the host may be misspelt, too.
     func nearest(to path: String, at host: String?) -> String? {
         guard path.utf8.count <= EndpointTable.longestMisspelling else { return nil }
         if let near = nearest(to: path, in: router(of: host)) { return near }
@@ -137,7 +139,7 @@ struct EndpointTable: Sendable {
         return "/\(near)\(path.drop { $0 == "/" }.dropFirst(first.count))"
     }
 
-    /// A host of that name is almost one that is played.
+    /// Returns the played host that may be meant by a misspelt name.
     func nearestHost(to name: String) -> String? {
         Spelling.nearest(to: name, among: hostNames.filter { !$0.hasPrefix("*") })
     }
@@ -151,7 +153,7 @@ struct EndpointTable: Sendable {
         if plain != path {
             guard case .notFound = router.match("GET", plain) else { return plain }
         }
-        // The paths that this one would be but for one segment, by the place of that segment.
+        // The served paths that differ from this one in one segment, by the index of that segment.
         var candidates: [Int: [(word: String, path: String)]] = [:]
         for served in Set(router.served.map(\.path)).sorted() {
             let pattern = served.split(separator: "/").map(String.init)
@@ -168,12 +170,12 @@ struct EndpointTable: Sendable {
         return nil
     }
 
-    /// The providers that serve something at the host.
+    /// Returns the providers with endpoints at the host.
     func providers(at host: String?) -> [any Provider] { host.flatMap(find)?.providers ?? [] }
 
     private func router(of host: String?) -> Router<Entry> { host.flatMap(find)?.router ?? own }
 
-    /// The entry of the host itself, or of the pattern that matches it.
+    /// Returns the entry of the host itself, or of the pattern that matches it.
     private func find(_ name: String) -> Host? {
         if let host = hosts[name] { return host }
         guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }

@@ -2,7 +2,7 @@ import Dispatch
 import Platform
 
 extension Exchange {
-    /// Runs `body`, which takes long, on a thread of its own, so that neither a worker nor a task's thread is busy with it.
+    /// Runs `body`, which takes long, on a thread of its own, so that it blocks neither a worker nor a task's thread.
     package func aside<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -14,7 +14,7 @@ extension Exchange {
 }
 
 extension DispatchQueue {
-    /// Runs `body` on the queue, so that the caller's thread doesn't wait for it.
+    /// Runs `body` on the queue, without blocking the caller's thread.
     func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

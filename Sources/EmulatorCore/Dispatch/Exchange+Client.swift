@@ -7,7 +7,7 @@ extension Request {
     /// sign-in page's form.
     package var namedClient: String? { namedClient(jsonBody) }
 
-    /// The same, where the body has been read as JSON already.
+    /// Returns the client that the request names, for a body that has been parsed as JSON already.
     func namedClient(_ json: @autoclosure () -> JSONValue?) -> String? {
         let query = queryForm
         let body = bodyForm

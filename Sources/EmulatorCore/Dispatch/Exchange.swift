@@ -1,14 +1,14 @@
 import HTTPServer
 
-/// One request, with all that an endpoint needs to answer it.
+/// A request, with all that an endpoint needs to answer it.
 package struct Exchange: Sendable {
     package let request: Request
     package let address: Address
     package let world: World
-    /// Names this exchange in headers, diagnoses and the log.
+    /// The ID of this exchange in headers, diagnoses and the log.
     package let id: String
     package let parameters: [String: String]
-    /// The fault that was ordered for this request, if any.
+    /// The fault that was ordered for this request.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
     /// Whether the daemon sent itself the request, for another one or for a scenario.
@@ -30,15 +30,16 @@ package struct Exchange: Sendable {
     /// The scenario for which the daemon makes this call.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// What somebody does by this exchange, for later diagnoses: `what`, when, and by which scenario or request.
+    /// Returns a phrase for later diagnoses about an action of this exchange: `what`, the time, and the scenario or
+    /// request that did it.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
         return "\(what) at \(world.now.text)\(origin)"
     }
 
-    /// Why this world knows nothing of a code or token that a client sends: the one reason, where it can be known. `name` is what it
-    /// is called, such as "the code".
+    /// Returns the reason why this world doesn't know a code or token that a client sends. `name` says what it is, such
+    /// as "the code".
     package func reason(againstUnknown text: String, called name: String) -> String {
         if text.isEmpty { return "\(name) is missing" }
         if isPlaceholder(text) {
@@ -54,7 +55,7 @@ package struct Exchange: Sendable {
             "this world has given out no such \(kind) since it began or was reset, or has forgotten it: begin a new sign-in"
     }
 
-    /// Whether it is what programs write where a value is missing.
+    /// Returns whether the text is one that programs write for a missing value.
     package func isPlaceholder(_ text: String) -> Bool { Exchange.placeholders.contains(text.lowercased()) }
 
     private static let placeholders: Set<String> = [

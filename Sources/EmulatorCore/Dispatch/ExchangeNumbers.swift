@@ -3,11 +3,12 @@ import Time
 
 /// The numbers in the IDs of exchanges.
 ///
-/// A daemon that keeps its worlds in memory counts from 1. Where they outlive it, codes and tokens name requests of earlier daemons and
-/// of other replicas; so numbers rise with the time at all of them, and none is taken twice: tenths of milliseconds since 2026, followed
-/// by the replica's number in four digits. One that needs more than ten thousand a second takes those of the near future.
+/// A daemon with its worlds in memory counts from 1. If worlds outlive it, their codes and tokens name requests of
+/// earlier daemons and of other replicas, so numbers must be unique among all: tenths of milliseconds since 2026,
+/// followed by the replica's number in four digits. A daemon that needs more than ten thousand a second takes numbers
+/// of the near future.
 final class ExchangeNumbers: Sendable {
-    /// 2026-01-01, in microseconds since 1970.
+    /// The time 2026-01-01, in microseconds since 1970.
     private static let beginning: Int64 = 1_767_225_600_000_000
     private static let replicas = 10_000
 
@@ -15,7 +16,7 @@ final class ExchangeNumbers: Sendable {
     private let riseWithTime: Bool
     private let last: Atomic<Int>
 
-    /// `replica` is 0 where worlds aren't shared, and below 10,000.
+    /// `replica` is 0 for worlds that aren't shared, and below 10,000.
     init(replica: Int, outlivesProcess: Bool) {
         self.replica = replica
         riseWithTime = outlivesProcess

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is made when it is first used, so that the start doesn't take longer.
+/// A value that is made on first use, so that the start takes less time.
 package final class Lazy<Value: Sendable>: Sendable {
     private let made = Mutex<Value?>(nil)
     private let make: @Sendable () -> Value

@@ -1,23 +1,23 @@
 import HTTPServer
 
-/// The world that a request is for, and where in the request its name stands. URLs in answers name it at the same place.
+/// The world of a request, and the part of the request that names it. URLs in answers name it in the same part.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// Nowhere: it is the world of requests that name none.
+        /// No part: it is the world of requests that name none.
         case nowhere
-        /// `http://localhost:9099/~w1/…`
+        /// The path: `http://localhost:9099/~w1/…`.
         case path
-        /// `http://w1.localhost:9099/…`, or `http://appleid.apple.com.w1.localhost:9099/…`
+        /// The host: `http://w1.localhost:9099/…`, or `http://appleid.apple.com.w1.localhost:9099/…`.
         case host
-        /// The connection came to the world's own port, or by the proxy with the world's name as the user.
+        /// The connection, which came to the world's own port, or by the proxy with the world's name as the user.
         case connection
     }
 
-    /// Why a request is for no world.
+    /// The reason why a request has no world.
     package enum Refusal: Error, Equatable {
-        /// It names a second world beside the only one that it can reach.
+        /// The request names a second world beside the only one that it can reach.
         case contradiction(first: String, second: String)
-        /// The host, which ends with `.localhost`, is neither one that is played nor a world's.
+        /// The host, which ends with `.localhost`, is neither a played host nor a world.
         case unknownHost(String)
     }
 
@@ -25,12 +25,12 @@ package struct NamedWorld: Sendable, Equatable {
     package let place: Place
     /// The path as it was sent, without the world's name.
     let path: String
-    /// The host's name in lower case, without the world's name; one below `localhost` without that, too.
+    /// The host's name in lower case, without the world's name; without `.localhost`, too, if it ends with it.
     let host: String
     let isBelowLocalhost: Bool
 
-    /// `unnamed` is the world of requests that name none. `plays` says whether a world, the first text, plays a host, the
-    /// second.
+    /// `unnamed` is the world of requests that name none. `plays` returns whether a world, the first argument, plays a
+    /// host, the second.
     ///
     /// - Throws: A `Refusal`, or what `plays` throws.
     package init(
@@ -62,14 +62,15 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// For a request that can't be answered, so that it can be logged.
+    /// Makes the world for a request that can't be answered, so that it can be logged.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
     }
 
-    /// `/~w1/a`: `w1`, `/a`. Clients put the path of an issuer or a resource behind a well-known one, and its world with it:
-    /// `/.well-known/openid-configuration/~w1/a` is `w1`, `/.well-known/openid-configuration/a`.
+    /// Splits a path into world and rest: `/~w1/a` into `w1` and `/a`. Clients put the path of an issuer or a resource,
+    /// with the world in it, behind a well-known one: `/.well-known/openid-configuration/~w1/a` has the world `w1` and
+    /// the rest `/.well-known/openid-configuration/a`.
     private static func split(_ path: String) -> (world: String?, path: String) {
         let wellKnown = "/.well-known/"
         if path.hasPrefix(wellKnown), let place = path.firstRange(of: "/~") {
@@ -84,14 +85,14 @@ package struct NamedWorld: Sendable, Equatable {
         return (String(name), rest.isEmpty ? "/" : rest)
     }
 
-    /// What stands before `.localhost`.
+    /// Returns the part of a host name before `.localhost`.
     private static func nameBelowLocalhost(_ name: String) -> String? {
         guard name.hasSuffix(".localhost") else { return nil }
         let below = name.dropLast(".localhost".count)
         return below.isEmpty ? nil : String(below)
     }
 
-    /// `appleid.apple.com.w1`: `appleid.apple.com`, `w1`.
+    /// Splits a host name into host and world: `appleid.apple.com.w1` into `appleid.apple.com` and `w1`.
     private static func split(host name: String) -> (host: String, world: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return ("", name) }
         return (String(name[..<dot]), String(name[name.utf8.index(after: dot)...]))

@@ -1,17 +1,17 @@
 import HTTPServer
 
-/// How one host that the daemon plays sends requests to another: in process, with the same requests and refusals as over
-/// a network.
+/// The way in which one played host sends requests to another: within the process, with the same requests and refusals
+/// as over a network.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String, in world: World) -> Bool
-    /// `parent` is the exchange for which the request is sent.
+    /// Sends a request for the exchange `parent`.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
-    /// An ID for what is recorded beside the requests that come.
+    /// Returns an ID for an exchange that is recorded, but isn't a request to the daemon.
     func makeID() -> String
-    /// Another world than this one that has given out a code or token; `nil` when none is known.
+    /// Returns the name of another world that has given out a code or token; `nil` when none is known.
     func world(thatIssued text: String, besides world: World) -> String?
-    /// The token that callers of the control API show; `nil` where it takes anybody.
+    /// The token that clients of the control API must send; `nil` when anybody may call it.
     var controlToken: ControlToken? { get }
 }
 
@@ -22,11 +22,11 @@ extension Network {
 }
 
 extension Exchange {
-    /// Whether the client shows the daemon's control token; `false` where there is none.
+    /// Whether the client has sent the daemon's control token; `false` if it has none.
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
-    /// Whether the client may choose an address to which the daemon sends requests: it shows the control token or, where the daemon
-    /// has none, is on the daemon's machine.
+    /// Whether the client may choose an address to which the daemon sends requests: it has sent the control token, or
+    /// runs on the daemon's machine if there is none.
     package var mayChooseAddresses: Bool {
         isInternal || (network.controlToken == nil ? request.isFromLoopback : showsControlToken)
     }
@@ -44,7 +44,7 @@ extension Exchange {
     /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.
     package func log(_ message: String, detail: String) { network.log(message, detail: detail, for: self) }
 
-    /// Posts a form.
+    /// Posts a form to `host`, in the same world.
     package func fetch(
         form: [(String, String?)], _ host: String, _ target: String, headers: [(name: String, value: String)] = []
     ) async -> Response {
@@ -54,8 +54,8 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// The URL at which the client reaches `url`: at this daemon, in the form of this request, if the daemon plays the
-    /// host; otherwise `url` itself.
+    /// Returns the URL at which the client reaches `url`: at this daemon, in the form of this request, if the daemon
+    /// plays the host; otherwise `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)

@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// What is fixed about a provider, whatever a seed says.
+/// The facts about a provider that don't depend on a seed.
 package struct ProviderFacts: Sendable {
     /// The provider's name in the control API and the seed: one word in lower case.
     package let name: String
@@ -15,11 +15,11 @@ package struct ProviderFacts: Sendable {
     package let rows: [any Row.Type]
     /// The types of the values that it keeps in a world.
     package let values: [any WorldValue.Type]
-    /// The environment variables by which a program finds the provider at the daemon with this URL.
+    /// Returns the environment variables by which a program finds the provider at the daemon with this URL.
     package let variables: @Sendable (_ daemon: String) -> [(name: String, value: String)]
     /// The choices that a person has on the provider's sign-in page, and that an outcome can make for them.
     package let choices: Set<PersonalChoice>
-    /// Whether it signs people in by other providers, as a service between them and an app.
+    /// Whether it signs people in by other providers, as a service between these and an app.
     package let isService: Bool
     /// The members of the answer at `/` of the daemon by which programs recognize the provider's own emulator.
     package let emulatorStatus: JSONObject
@@ -36,26 +36,26 @@ package struct ProviderFacts: Sendable {
     }
 }
 
-/// A provider that is played: who it is, what it serves, and its words for requests that it can't read. Whatever only some providers can do is a
-/// protocol of its own, which a provider conforms to or doesn't.
+/// A played provider: its facts, its endpoints, and its words for requests that it can't read. Abilities of only some
+/// providers are protocols of their own.
 package protocol Provider: Sendable {
     static var facts: ProviderFacts { get }
 
     init(seed: Seed)
 
-    /// All that the provider serves, at its hosts, at the daemon's own address and in the control API.
+    /// The endpoints at the provider's hosts, at the daemon's own address and in the control API.
     ///
-    /// Where several fit a request, the first one answers: fixed paths stand before those with parameters.
+    /// Of several that match a request, the first one answers, so fixed paths come before those with parameters.
     var endpoints: [Endpoint] { get }
-    /// The provider's own words for a request to one of its endpoints that holds too many fields, or texts that are too
-    /// long; `nil` when it has none.
+    /// Returns the provider's own words for a request with too many fields, or texts that are too long; `nil` when it
+    /// has none.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
-    /// The client whose request it is, where the provider knows more than the request's fields say.
+    /// Returns the client of a request, if the provider knows more than the request's fields say.
     func client(of exchange: Exchange) -> String?
-    /// Ends one token that it has given out, and says what it was: an access or a refresh token, and whose. `nil` for a text
-    /// that is none of its tokens.
+    /// Ends a token that the provider has given out. Returns whether it is an access or a refresh token, and its
+    /// client; `nil` for a text that is none of its tokens.
     func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)?
-    /// Tells how clients of each kind are led here.
+    /// Returns the guides to how clients of each kind are set up for this provider.
     func setUpGuides(at place: SetUpPlace) -> [SetUpGuide]
 }
 
@@ -66,7 +66,7 @@ extension Provider {
     package var facts: ProviderFacts { Self.facts }
     package var name: String { Self.facts.name }
 
-    /// The names of all hosts at which it serves something.
+    /// The names of all hosts with endpoints of the provider.
     package var hosts: Set<String> { Set(endpoints.flatMap(\.hosts)) }
 }
 
@@ -74,8 +74,8 @@ extension Provider {
 
 /// A provider with words of its own for addresses that it doesn't serve.
 package protocol RefusesUnserved: Provider {
-    /// The provider's own words for an address that it doesn't serve, or not with that method; `nil` when the address isn't
-    /// the provider's.
+    /// Returns the provider's own words for an address that it doesn't serve, or not with that method; `nil` when the
+    /// address isn't the provider's.
     func notServed(_ exchange: Exchange) throws -> Response?
 }
 
@@ -84,45 +84,47 @@ package protocol HasAliases: Provider {
     var aliases: [HostAlias] { get }
 }
 
-/// A provider at which people grant apps something, and that gives out codes and tokens for it.
+/// A provider that gives out codes and tokens for what people grant to apps.
 package protocol KeepsGrants: Provider {
-    /// The code or token that it has given out in this world; `nil` when it is none of the provider's, or forgotten.
+    /// Returns a code or token that it has given out in this world; `nil` when it is none of the provider's, or
+    /// forgotten.
     func issued(_ text: String, in world: World) -> IssuedValue?
-    /// Removes what an account has here, in the transaction that removes the account. `reason` is what refusals of its codes and tokens
-    /// say from then on. Returns what is to be done once that is so.
+    /// Removes an account's rows at this provider, in the transaction that removes the account. Refusals of its codes
+    /// and tokens give `reason` from then on. Returns work to do after the commit.
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)?
-    /// Shows for the inspector what the provider has of a person, what the person has granted, and where the person is signed in.
+    /// Returns sections for the inspector: the provider's data about a person, what the person has granted, and where
+    /// the person is signed in.
     func sections(of account: Account, in exchange: Exchange) -> [InspectedSection]
-    /// The ID of the account that the provider calls so; `nil` when it calls nobody so, or when that can't be found without looking at
-    /// everybody.
+    /// Returns the account with this identifier at the provider; `nil` when there is none, or finding it would mean
+    /// reading every account.
     func account(named subject: String, in world: World) -> String?
 }
 
-/// A provider that knows for a while why a code or token doesn't work any more.
+/// A provider that remembers for a while why a code or token doesn't work any more.
 package protocol RemembersEndedTokens: Provider {
-    /// The reason in words after what the code or token is called; `nil` when it isn't known.
+    /// Returns the reason in words that follow the name of the code or token; `nil` when it isn't known.
     func ended(_ text: String, in world: World) -> String?
 }
 
 /// A provider that mints ID tokens.
 package protocol MintsIDTokens: Provider {
-    /// The content of an ID token that is asked for without a sign-in.
+    /// Returns the content of an ID token that the control API asks for, without a sign-in.
     func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft?
-    /// The person whom `subject`, the `sub` of an ID token for `client`, means; `nil` when nobody is known by it.
+    /// Returns the person with this `sub` in ID tokens for `client`; `nil` when nobody has it.
     func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
 }
 
 /// A provider whose ID tokens may have no signature.
 package protocol LeavesTokensUnsigned: MintsIDTokens {
-    /// Whether those for `client` may have none.
+    /// Returns whether tokens for `client` may have none.
     func leavesUnsigned(tokensFor client: String, in world: World) -> Bool
 }
 
 /// A provider with clients that sign their own secrets.
 package protocol SignsClientSecrets: Provider {
-    /// The clients of the seed that do.
+    /// Returns the clients of the seed that sign their secrets.
     static func clientsThatSign(in seed: Seed) -> [String]
     /// Signs a secret for such a client; `nil` when the seed has none of that name at this provider.
     static func clientSecret(
@@ -132,58 +134,59 @@ package protocol SignsClientSecrets: Provider {
 
 /// A provider whose own tools export data to a directory and import it.
 package protocol ExportsData: Provider {
-    /// Reads what the tools have exported.
+    /// Reads the data that the tools have exported.
     ///
-    /// - Throws: Everything that is wrong in the directory, with file and path.
+    /// - Throws: All mistakes in the directory, each with file and path.
     static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
-    /// Writes what the tools would export of a world, wholly or not at all. `false` when there is nothing to export.
+    /// Writes what the tools would export of a world, completely or not at all. Returns `false` when there is nothing
+    /// to export.
     func export(_ world: World, to directory: String) throws -> Bool
 }
 
-/// A provider that brings people or settings of the seed to a world's tables.
+/// A provider that adds people or settings of the seed to a world's tables.
 package protocol ExtendsWorlds: Provider {
-    /// Brings to the tables what the provider had put there of the `earlier` seed: the world's seed, from which this provider was made,
-    /// extends that one, and the world goes on with all that it has.
+    /// Updates the tables, which have the provider's rows of the `earlier` seed, to the world's seed, of which this
+    /// provider was made and which extends that one. The world keeps all that it has.
     func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure)
 }
 
-/// A provider that gives people an address in place of their own.
+/// A provider that gives people a private-relay address.
 package protocol RelaysMail: Provider {
-    /// The verdict on a mail to such an address; `nil` when the address isn't one of the provider's relay.
+    /// Returns the verdict on a mail to such an address; `nil` when the address isn't one of the provider's relay.
     func relay(_ mail: MailInTransit) throws -> RelayVerdict?
 }
 
-/// A provider that can take what no seed holds.
+/// A provider that can accept values that aren't in the seed.
 package protocol TakesUnseeded: Provider {
-    /// What it has taken in this world, a phrase each, for the inspector.
+    /// Returns phrases about the values that it has accepted in this world, for the inspector.
     func takenOnTrust(in world: World) -> [String]
 }
 
 /// A provider with users of apps.
 package protocol HasUserDirectories: Provider {
-    /// At most `limit` directories. `after` is the cursor of an earlier page.
+    /// Returns at most `limit` directories. `after` is the cursor of an earlier page.
     func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
-    /// The directory with an ID; `nil` when there is none.
+    /// Returns the directory with an ID; `nil` when there is none.
     func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }
 
 /// A provider at which clients register themselves.
 package protocol TakesClients {
-    /// The clients that have registered themselves, oldest first.
+    /// Returns the clients that have registered themselves, oldest first.
     func registeredClients(in world: World, limit: Int) -> [SeededClient]
 }
 
-/// A provider beside whose authorization servers are protected resources.
+/// A provider with protected resources beside its authorization servers.
 package protocol ProtectsResources {
     /// The names of the resources: `corp` is the one at `/mcp/corp`.
     var resourceIDs: [String] { get }
-    /// The environment variables by which a client finds a resource at the daemon whose address is `url`.
+    /// Returns the environment variables by which a client finds a resource at the daemon whose address is `url`.
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 
-/// A provider that is played at the daemon's own name, at addresses that a seed decides on.
+/// A provider that is played at the daemon's own name, at addresses from the seed.
 package protocol ExplainsOwnAddresses {
-    /// The refusal of a request at an address there, if it was meant for this provider: it says why nothing is served. `nil` for any
-    /// other.
+    /// Returns the refusal of a request at an address there that was meant for this provider: it says why nothing is
+    /// served. Returns `nil` for any other request.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -5,16 +5,16 @@ import Text
 /// Limits for one request. They are checked before the endpoint runs, and the provider words the refusal
 /// (`Provider.overBudget`). Providers hardly document theirs; these are several times what clients send.
 package enum RequestBudget {
-    /// How many fields a query or a form may have.
+    /// The number of fields that a query or a form may have.
     package static let fields = 1_000
-    /// How many bytes a field's name may have.
+    /// The number of bytes that a field's name may have.
     static let name = 256
-    /// How many bytes the value of any other field may have: it may hold a token, or another request.
+    /// The number of bytes that the value of most fields may have: it may be a token, or another request.
     package static let value = 1 << 16
-    /// No field has a lower limit, so shorter ones need no look.
+    /// The lowest limit of any field, so shorter bytes needn't be checked.
     private static let unnamed = 254
 
-    /// How many bytes a field's value may have, decoded.
+    /// Returns the number of bytes that a field's decoded value may have.
     static func limit(of name: String) -> Int {
         switch name {
         // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
@@ -23,19 +23,19 @@ package enum RequestBudget {
             1_024
         case "nonce": 4_096
         case "redirect_uri", "return_to", "continueUrl", "next", "cancel_url": 8_192
-        // It is repeated in a redirect's header.
+        // The value is repeated in a redirect's header.
         case "state", "scope", "code_verifier", "code_challenge": 8_192
-        // Credentials that are unknown are refused by the endpoint, in the provider's words.
+        // Unknown credentials are refused by the endpoint, in the provider's words.
         case "code", "client_secret", "refresh_token", "access_token", "id_token", "token", "device_code", "assertion",
             "input_token":
             .max
-        // The whole of a world's seed, in the inspector.
+        // The field has the whole seed of a world, in the inspector.
         case "seed": .max
         default: value
         }
     }
 
-    /// Which limit the request exceeds; `nil` when none.
+    /// Returns a diagnosis of the limit that the request exceeds; `nil` when it exceeds none.
     static func excess(of request: Request) -> Diagnosis? {
         // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
         if request.path.utf8.count > String.shortLength {
@@ -52,7 +52,7 @@ package enum RequestBudget {
         return isShort(request.body) ? nil : excess(of: request.body, called: "form")
     }
 
-    /// Whether no field can be too long, nor can there be too many.
+    /// Returns whether no field can be too long, nor can there be too many.
     private static func isShort(_ bytes: some Collection<UInt8>) -> Bool { bytes.count <= unnamed }
 
     private static func excess(of bytes: [UInt8], called what: String) -> Diagnosis? {

@@ -1,11 +1,11 @@
-/// Where a client finds the daemon: in the world, and in the form of address, in which somebody asks.
+/// The addresses of the daemon for a client's configuration, in a world, and in the form in which the reader came.
 package struct SetUpPlace: Sendable {
     /// The daemon's address in the world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
-    /// What leads to the world by a host and a port alone, such as `localhost:43123`, for clients that take nothing else; `nil`
+    /// A host with a port that leads to the world, such as `localhost:43123`, for clients that take nothing else; `nil`
     /// for a world that is named in the path and has no port of its own.
     package let authority: String?
-    /// What the world was made of.
+    /// The seed of the world.
     package let seed: Seed
 
     package init(base: String, authority: String?, seed: Seed) {
@@ -14,10 +14,10 @@ package struct SetUpPlace: Sendable {
         self.seed = seed
     }
 
-    /// Where `path` of a provider's host is.
+    /// Returns the URL of `path` at a provider's host.
     package func url(_ host: String, _ path: String = "") -> String { "\(base)/\(host)\(path)" }
 
-    /// The host of `authority`, and its port; 80 where it has none.
+    /// The host of `authority`, and its port; 80 if it has none.
     package var hostAndPort: (host: String, port: String)? {
         authority.map { authority in
             let host = String(authority.prefix { $0 != ":" })
@@ -27,15 +27,15 @@ package struct SetUpPlace: Sendable {
     }
 }
 
-/// How a kind of client is led to the daemon.
+/// A guide that sets up a kind of client for the daemon.
 package struct SetUpGuide: Sendable {
-    /// What is to be done, and what to write for it.
+    /// A step of the guide, with what to write for it.
     package struct Step: Sendable {
-        /// A sentence, or some.
+        /// The instruction, in one or more sentences.
         package let text: String
-        /// To be copied as it stands; `nil` for a step in which nothing is written.
+        /// The text to copy; `nil` for a step in which nothing is written.
         package let code: String?
-        /// Addresses, or what else a client is to be given, with what each is for.
+        /// Addresses and other values for a client, by their purpose.
         package let values: [(name: String, value: String)]
 
         package init(_ text: String, _ code: String? = nil) {
@@ -51,7 +51,7 @@ package struct SetUpGuide: Sendable {
         }
     }
 
-    /// What a library or a framework wants to be told.
+    /// The configuration of a library or a framework.
     package struct Library: Sendable {
         package let name: String
         package let code: String
@@ -62,17 +62,17 @@ package struct SetUpGuide: Sendable {
         }
     }
 
-    /// Lower-case letters, digits and hyphens, unique among all guides: part of a page's address.
+    /// The ID, unique among all guides and part of a page's address: lower-case letters, digits and hyphens.
     package let id: String
     /// The kind of client.
     package let title: String
-    /// Who should read it, in a sentence.
+    /// A sentence about who should read it.
     package let about: String
     package let steps: [Step]
     package let libraries: [Library]
-    /// The page of the documentation that says more, below `docs/`.
+    /// The page of the documentation with details, below `docs/`.
     package let document: String
-    /// Whether a request came from such a client.
+    /// Returns whether a request came from such a client.
     package let isArrival: @Sendable (RecordedExchange) -> Bool
 
     package init(
@@ -88,7 +88,7 @@ package struct SetUpGuide: Sendable {
         self.isArrival = isArrival
     }
 
-    /// A text of the seed as part of an ID.
+    /// Returns a text of the seed as part of an ID.
     package static func name(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -98,19 +98,19 @@ package struct SetUpGuide: Sendable {
     }
 }
 
-/// What a person can choose on a provider's sign-in page, beside whether to sign in at all.
+/// A choice that a person has on a provider's sign-in page, beside whether to sign in at all.
 package enum PersonalChoice: Sendable {
-    /// Share the address or hide it.
+    /// Whether to share the address or hide it.
     case address
-    /// The name that the app is told.
+    /// The name that the app gets.
     case name
-    /// Which of the scopes are granted.
+    /// The scopes that are granted.
     case scopes
 }
 
-/// A text as a word of a POSIX shell's command line.
+/// Quotes texts as words of a POSIX shell's command line.
 package enum ShellWord {
-    /// In single quotes, in which nothing has a meaning but the single quote itself.
+    /// Returns the text in single quotes, in which only the single quote itself has a meaning.
     package static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }

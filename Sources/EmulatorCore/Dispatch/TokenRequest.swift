@@ -1,11 +1,11 @@
 import JOSE
 import JSON
 
-/// An ID token that the control API is asked to mint, without a sign-in.
+/// A request to the control API for an ID token without a sign-in.
 package struct TokenRequest: Sendable {
     /// The client ID; at Firebase, the project.
     package let client: String
-    /// The person's ID, or at Firebase a user's local ID or e-mail address; `nil` is the first.
+    /// The person's ID, or at Firebase a user's local ID or e-mail address; `nil` for the first person.
     package let account: String?
     package let nonce: String?
     package let scopes: [String]?
@@ -18,15 +18,15 @@ package struct TokenRequest: Sendable {
     }
 }
 
-/// What a provider would put into an ID token, and whose key signs it.
+/// The content of an ID token, and the owner of the key that signs it.
 package struct TokenDraft: Sendable {
     package let claims: JSONObject
     package let owner: KeyOwner
-    /// The header's `typ`, if it has one.
+    /// The header's `typ`; `nil` for none.
     package let type: String?
-    /// What it is signed with; `nil` is the first that the owner signs with.
+    /// The algorithm that signs it; `nil` for the first that the owner signs with.
     package let algorithm: Algorithm?
-    /// The client's, with which HS256 signs.
+    /// The client's secret, with which HS256 signs.
     package let secret: String?
     package let isSigned: Bool
 
@@ -44,7 +44,7 @@ package struct TokenDraft: Sendable {
 }
 
 extension TokenRequest {
-    /// The person for whom the token is.
+    /// Returns the person for whom the token is.
     package func person(in exchange: Exchange) throws(ControlRefusal) -> Account {
         let found = exchange.world.read { tables in account.map { tables.account($0) } ?? tables.first(Account.self) }
         guard let found else {
