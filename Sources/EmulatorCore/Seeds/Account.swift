@@ -6,7 +6,7 @@ import JSON
     import Foundation
 #endif
 
-/// A person who can sign in: what all providers know, and each provider's own profile.
+/// A person who can sign in: the data that all providers have, and each provider's own profile.
 package struct Account: Sendable {
     package struct Name: Codable, Sendable, Equatable {
         package var given: String
@@ -23,17 +23,17 @@ package struct Account: Sendable {
     package var email: String
     package var emailVerified: Bool
     package var phoneNumber: String?
-    /// What providers know of people, whoever they are.
+    /// The types of the profiles that every person has.
     private let types: [any AccountProfile.Type]
-    /// Those about which the seed says something. The others follow from the rest: they would take most of the memory where
-    /// there are many people.
+    /// The profiles that the seed has members for. The others are derived when needed: with many people, they would
+    /// take most of the memory.
     private var written: [any AccountProfile] = []
 
     package var fullName: String {
         [name.given, name.family].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// What a provider knows of the person.
+    /// Returns a provider's profile of the person.
     package subscript<Profile: AccountProfile>(type: Profile.Type) -> Profile {
         for profile in written where Swift.type(of: profile) == type {
             if let profile = profile as? Profile { return profile }
@@ -42,10 +42,10 @@ package struct Account: Sendable {
         return Profile(&fields, of: self)
     }
 
-    /// What the providers call the person: `AccountProfile.identifiers`.
+    /// The identifiers of the person at all providers: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
-    /// What no other person has, of the profiles about which something was said, and the members that say it.
+    /// The identifiers that no other person may have, of the profiles in the seed, with the members that have them.
     var uniqueIdentifiers: [(profile: String, member: String, identifier: String)] {
         written.flatMap { profile in
             profile.uniqueIdentifiers.map {
@@ -54,7 +54,7 @@ package struct Account: Sendable {
         }
     }
 
-    /// What it says of the seed and isn't so.
+    /// Returns references to things that the seed doesn't define.
     package func issues(in seed: Seed) -> [(path: String, message: String)] {
         written.flatMap { profile in
             profile.issues(in: seed).map {
@@ -67,17 +67,18 @@ package struct Account: Sendable {
 
     private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }
 
-    /// How one may begin to write who is meant: the whole name is found by its first word, too.
+    /// The texts with which a search for the person may begin. Each word of the name is one.
     var searchNames: [String] {
         let others = fullName.split(separator: " ").dropFirst().map(String.init)
-        // A profile that follows from the rest costs more than all names together.
+        // A derived profile costs more than all names together.
         return [id, email, fullName] + others
             + types.filter { $0.hasSearchNames }.flatMap { profile($0).searchNames }
     }
 }
 
 extension Account {
-    /// Names and address follow from the ID by default, and the providers' own numbers, the same in every run.
+    /// By default, name and address are derived from the ID, and so are the providers' own numbers, which are the same
+    /// in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
         let id = fields("id", .text(.identifier), "How this file and the control API name the person.")
         self.id = id
@@ -139,7 +140,7 @@ extension Account: Codable {
         for profile in profiles { try container.encode(profile, forKey: Member(type(of: profile).name)) }
     }
 
-    /// Needs the types of the profiles, in the decoder's `userInfo`.
+    /// Decodes an account. The decoder's `userInfo` must have the types of the profiles.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Member.self)
         let known = CodingUserInfoKey.accountProfiles.flatMap { decoder.userInfo[$0] }
@@ -159,17 +160,17 @@ extension Account: Codable {
         }
     }
 
-    /// All of it, what follows from the rest included.
+    /// An account with its derived profiles, for encoding.
     private struct Complete: Encodable {
         let account: Account
 
         func encode(to encoder: any Encoder) throws { try account.encode(account.profiles, to: encoder) }
     }
 
-    /// As a seed file would write it, with every default.
+    /// The account as in a seed file, with every default.
     package var json: JSONValue { Account.json(Complete(account: self)) }
 
-    /// The same without the profiles that follow from the rest.
+    /// The account as in a seed file, without the derived profiles.
     package var writtenJSON: JSONValue { Account.json(self) }
 
     private static func json(_ value: some Encodable) -> JSONValue {
@@ -181,6 +182,6 @@ extension Account: Codable {
 }
 
 extension CodingUserInfoKey {
-    /// The types of the profiles that an account has: `SeedFormat.profiles`.
+    /// The key for the types of the profiles that an account has: `SeedFormat.profiles`.
     package static let accountProfiles = CodingUserInfoKey(rawValue: "accountProfiles")
 }

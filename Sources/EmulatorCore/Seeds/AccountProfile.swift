@@ -1,30 +1,31 @@
 import JOSE
 import JSON
 
-/// What a provider knows of a person, declared in the provider's folder: the member of an account with the provider's name.
+/// A provider's data about a person, declared in the provider's folder: the member of an account with the provider's
+/// name.
 package protocol AccountProfile: Codable, Equatable, Sendable {
     /// The member's name: the provider's.
     static var name: String { get }
-    /// What it is, in a sentence for the seed's reference.
+    /// A sentence about the profile for the seed's reference.
     static var about: String { get }
-    /// What the provider calls the person, and the groups to which the person belongs: what it is, a colon, and the
-    /// provider's own identifier, such as `example.login:ada`.
+    /// The identifiers of the person, and of the person's groups: their kind, a colon, and the provider's own
+    /// identifier, such as `example.login:ada`.
     var identifiers: [String] { get }
-    /// Those of the identifiers that no other person has, each with the profile's member that says it.
+    /// The identifiers that no other person may have, each with the profile's member that has it.
     var uniqueIdentifiers: [(member: String, identifier: String)] { get }
-    /// How one may begin to write who is meant, beside the account's ID, name and address.
+    /// The texts with which a search for the person may begin, beside the account's ID, name and address.
     var searchNames: [String] { get }
     /// Whether a profile can have such names.
     static var hasSearchNames: Bool { get }
 
-    /// `account` has no profiles yet: what it holds is what defaults are made from.
+    /// Reads a profile. `account` has no profiles yet: defaults are derived from its other members.
     init(_ fields: inout Fields, of account: Account)
 
-    /// Checks what the profiles of a seed say of other parts of it.
+    /// Checks the references of a seed's profiles to other parts of it.
     static func check(_ references: inout SeedReferences)
 
-    /// What the profile of a person who is added while the daemon runs says of the seed and isn't so: the place in the profile, such
-    /// as `orgs[0]`, and why.
+    /// Returns the references to things that the seed doesn't define, for a person who is added while the daemon runs:
+    /// the place in the profile, such as `orgs[0]`, and the reason.
     func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
@@ -43,21 +44,21 @@ extension AccountProfile {
     package static func check(_ references: inout SeedReferences) {}
 }
 
-/// Numbers and identifiers that follow from a text, the same in every run.
+/// Derives numbers and identifiers from a text, the same in every run.
 package enum DerivedNumber {
-    /// Less than 2 to the power of 56.
+    /// Returns a number below 2 to the power of 56.
     package static func of(_ text: String) -> UInt64 {
         Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// 128 bits of the text's digest, as UUIDs are written.
+    /// Returns 128 bits of the text's digest in the form of a UUID.
     package static func uuid(of text: String) -> String {
         let digits = Hex.encode(Array(Digest.sha256(text).prefix(16)))
         let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]
         return parts.map { String(digits.dropFirst($0.0).prefix($0.1)) }.joined(separator: "-")
     }
 
-    /// The last `width` digits of the same number.
+    /// Returns the last `width` digits of the text's number.
     package static func digits(of text: String, width: Int) -> String {
         let digits = String(of(text))
         return String((String(repeating: "0", count: max(0, width - digits.count)) + digits).suffix(width))

@@ -1,8 +1,8 @@
 import Time
 
-/// A client secret that a client signs itself, to be made with a key of the seed.
+/// A request to sign a client secret in the place of a client, with a key of the seed.
 package struct ClientSecretRequest: Sendable {
-    /// Why none is made, in a sentence without a full stop.
+    /// The reason why none is made, in a sentence without a full stop.
     package struct Refusal: Error, CustomStringConvertible, Sendable {
         package let description: String
 
@@ -10,9 +10,9 @@ package struct ClientSecretRequest: Sendable {
     }
 
     package let client: String
-    /// The key that signs; `nil` is the first one that can.
+    /// The ID of the key that signs; `nil` for the first one that can.
     package let keyID: String?
-    /// How long it lasts from `now` on. Zero or less makes a secret that has expired.
+    /// The time from `now` after which it expires. Zero or less makes an expired secret.
     package let lifetime: TimeSpan
     package let now: Instant
 

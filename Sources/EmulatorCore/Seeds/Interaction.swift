@@ -1,6 +1,6 @@
 import JSON
 
-/// What an authorization does: show the sign-in page, or answer at once.
+/// The way in which authorizations are answered: by the sign-in page, or at once.
 package struct Interaction: SchemaObject {
     package enum Mode: String, CaseIterable, Sendable {
         case page
@@ -8,7 +8,7 @@ package struct Interaction: SchemaObject {
     }
 
     package let mode: Mode
-    /// Who signs in in mode `auto`; the first account when `nil`.
+    /// The account that signs in in mode `auto`; `nil` for the first.
     package let account: String?
     package let outcome: Outcome.Kind
     package let details: Outcome.Details
@@ -23,7 +23,7 @@ package struct Interaction: SchemaObject {
         details = Outcome.Details(&fields)
     }
 
-    /// What mode `auto` answers every time; `nil` in mode `page`.
+    /// Returns the outcome of every authorization in mode `auto`; `nil` in mode `page`.
     func standing(provider: String) -> Outcome? {
         guard mode == .auto else { return nil }
         return Outcome(
@@ -32,7 +32,7 @@ package struct Interaction: SchemaObject {
 }
 
 extension Fields {
-    /// A client's own interaction.
+    /// Reads a client's own interaction.
     package mutating func clientInteraction() -> Interaction? {
         nullable("interaction", .object(Interaction.self), "Overrides the file's `interaction` for this client.")
     }

@@ -1,7 +1,7 @@
 import JOSE
 import JSON
 
-/// Reads the keys that a seed file names by file or holds as text, and puts a file's text in place of its name.
+/// Reads the keys of a seed file, which it has as text or in files, and replaces each file's name by the file's text.
 struct KeyFiles {
     let source: SeedSource
     /// Keys by their PEM text, so that each is read once.
@@ -9,7 +9,7 @@ struct KeyFiles {
     private(set) var issues: [Issue] = []
 
     private let reader: KeyReader?
-    /// Whether the keys are looked at, not their places alone.
+    /// Whether keys are parsed, not only their files read.
     private let readsKeys: Bool
 
     init(source: SeedSource, reader: KeyReader?, readsKeys: Bool = true) {
@@ -22,7 +22,8 @@ struct KeyFiles {
         LocatedJSON(visit(json, in: nil) ?? json.value, at: json.location)
     }
 
-    /// What takes the place of `json`; `nil` when it stays as it is. `list` is the member whose element it is.
+    /// Returns the replacement of `json`; `nil` when it stays as it is. `list` is the name of the list that it is an
+    /// element of.
     private mutating func visit(_ json: LocatedJSON, in list: String?, of member: String? = nil) -> JSONValue? {
         switch json.value {
         case .array(var items):
@@ -54,13 +55,13 @@ struct KeyFiles {
         }
     }
 
-    /// The PEM text of a key of the object `json`.
+    /// Returns the PEM text of a key of the object `json`.
     private mutating func key(_ name: String, of json: LocatedJSON, in list: String?) -> String? {
         let file = json["\(name)File"]
         var pem = json[name]
         guard file?.string != nil || pem?.string != nil else {
-            // Only these lists need a key in every element. A JSON Web Key, in a key set, is one.
-            // A client's key may be given by its private half alone.
+            // Only these lists need a key in every element. A JSON Web Key in a key set is complete by itself. A
+            // client's key may be given by its private half alone.
             let hasOther = name == "publicKey" && (json["privateKeyFile"] ?? json["privateKey"]) != nil
             let needing = name == "publicKey" ? "keys" : "signingKeys"
             if list == needing, json["kty"] == nil, !hasOther {
@@ -97,7 +98,7 @@ struct KeyFiles {
         do {
             let key = try keys[text] ?? Key(pem: Array(text.utf8), reader: reader ?? KeyReader())
             keys[text] = key
-            // What signs tokens is checked where it is known what they are signed with: `expectSigningKeys`.
+            // Keys that sign tokens are checked in `expectSigningKeys`, where the algorithms are known.
             if !signsTokens, key.kind != .p256 || (isPrivate && !key.isPrivate) {
                 issues.append(Issue(pem, "expected a P-256 \(isPrivate ? "private" : "public") key"))
             }

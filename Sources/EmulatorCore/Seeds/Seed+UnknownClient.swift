@@ -1,7 +1,8 @@
 import JSON
 
 extension Seed {
-    /// Why no request at these providers is a client's of this ID, with who may be meant; `nil` when one may be.
+    /// Returns the reason why no request at these providers can come from a client with this ID, with similar IDs;
+    /// `nil` when one can.
     package func unknownClient(_ id: String, at providers: Set<String>) -> String? {
         let asked = sections.filter { providers.contains(type(of: $0).name) }
         guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }

@@ -2,7 +2,7 @@ import JOSE
 import JSON
 import Time
 
-/// A seed, checked and read: what a world begins as.
+/// A checked and decoded seed, from which worlds begin.
 package struct Seed: Sendable {
     package let format: SeedFormat
     /// The people who can sign in.
@@ -14,14 +14,14 @@ package struct Seed: Sendable {
     package let randomSeed: String?
     package let outcomes: [Outcome]
     package let faults: [Fault]
-    /// The faults as they are written, to say where one doesn't fit.
+    /// The faults as they are written, for the places of mistakes.
     package let writtenFaults: [LocatedJSON]
     package let writtenOutcomes: [LocatedJSON]
-    /// The keys in it, by their PEM text.
+    /// The keys of the seed, by their PEM text.
     package let keys: [String: Key]
-    /// What providers' own tools have exported, with which they begin, too.
+    /// Data that providers' own tools have exported, with which worlds begin, too.
     var exports: [any ExportedData] = []
-    /// The files from which it was put together, with the files that they name.
+    /// The files that were merged, with the files that they name.
     var sources: [SeedSource] = []
 
     package struct Clock: SchemaObject {
@@ -34,7 +34,7 @@ package struct Seed: Sendable {
         }
     }
 
-    /// `json` has passed validation.
+    /// Decodes a seed. `json` has passed validation.
     init(reading json: LocatedJSON, keys: [String: Key], format: SeedFormat) {
         self.format = format
         self.keys = keys
@@ -50,21 +50,21 @@ package struct Seed: Sendable {
         faults = contents.faults
     }
 
-    /// Everybody who signs something.
+    /// The owners of all signing keys.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }
 
-    /// The rows of this type that every world begins with; `nil` when it begins with none.
+    /// Returns the rows of this type with which every world begins; `nil` when there are none.
     func rows<R: Row>(of type: R.Type) -> SeededTable<R>? { people as? SeededTable<R> }
 
-    /// The section of a provider that is known by name only.
+    /// Returns the section of the provider with this name.
     package func section(named name: String) -> (any SeedSection)? { sections.first { type(of: $0).name == name } }
 
-    /// A provider's section.
+    /// Returns a provider's section.
     package subscript<Section: SeedSection>(type: Section.Type) -> Section {
         for section in sections where Swift.type(of: section) == type {
             if let section = section as? Section { return section }
         }
-        // The format doesn't know the provider: all is as by default.
+        // The format doesn't know the provider, so all members have their defaults.
         return Section(reading: [:])
     }
 }

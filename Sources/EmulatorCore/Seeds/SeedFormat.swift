@@ -1,17 +1,18 @@
 import JSON
 
-/// What a seed file can hold: what is common to all providers, and what each of them declares.
+/// The format of seed files: the members common to all providers, and each provider's own.
 package struct SeedFormat: Sendable {
     package let sections: [any SeedSection.Type]
     package let profiles: [any AccountProfile.Type]
     package let account: ComposedRule<Account>
-    /// An outcome, at one of the providers at which people have a profile.
+    /// The rule for an outcome, at one of the providers at which people have a profile.
     package let outcome: ComposedRule<Outcome>
     private let lazyStored: Lazy<StoredTypes>
     let contents: ComposedRule<SeedContents>
     private let providers: [any Provider.Type]
 
-    /// In the order in which the format lists them. `rows` and `values` are what worlds hold beside what the providers declare.
+    /// The providers come in the order in which the format lists them. `rows` and `values` are types in worlds beside
+    /// those that the providers declare.
     package init(
         _ providers: [any Provider.Type], rows: [any Row.Type] = []
     ) {
@@ -29,21 +30,22 @@ package struct SeedFormat: Sendable {
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
-    /// What the tables of a world with such a seed can hold. Worlds in memory needn't know.
+    /// The types that the tables of a world with such a seed can hold, made on first use, because worlds in memory
+    /// don't need them.
     package var stored: StoredTypes { lazyStored.value }
 
-    /// What is taken before a seed names anything: the hosts that providers always play, and the first segments of the
-    /// daemon's own paths, which share a place with hosts in the prefix form.
+    /// The names that a seed can't use: the hosts that providers always play, and the first segments of the daemon's
+    /// own paths, which in the prefix form are in the same position as hosts.
     var reservedNames: (hosts: Set<String>, segments: Set<String>) {
         let endpoints = providers.flatMap { $0.init(seed: nothing).endpoints }
         let own = endpoints.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
         return (hosts: Set(endpoints.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
 
-    /// A seed that says nothing.
+    /// A seed without any members.
     package var nothing: Seed { Seed(reading: LocatedJSON([:], file: ""), keys: [:], format: self) }
 
-    /// A whole seed file: the format of `docs/seed.md`.
+    /// The schema of a whole seed file, which `docs/seed.md` describes.
     package var schema: Schema { contents.schema }
 
     /// The reference of a seed file, as Markdown.
@@ -68,7 +70,7 @@ package struct SeedFormat: Sendable {
     }
 }
 
-/// What seed files hold, merged.
+/// The merged contents of seed files.
 struct SeedContents: Sendable {
     let accounts: [Account]
     let sections: [any SeedSection]

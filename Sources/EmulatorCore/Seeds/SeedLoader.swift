@@ -6,12 +6,12 @@ extension Seed {
     /// Reads, validates and merges files in order. Throws every issue of every file at once.
     package init(_ sources: [SeedSource], format: SeedFormat) throws(Issues) {
         self = try Seed.load(sources, format)
-        // The text and its JSON were several times as large as what is kept of them.
+        // The text and its JSON took several times the memory of what is kept of them.
         if people.count > Seed.manyPeople { understudy_return_free_memory() }
     }
 
-    /// The whole seed as one file would have it, the texts of keys in place of their files' names. It is put together anew each
-    /// time, because it would take several times the room of what is kept.
+    /// The whole seed as one file would have it, with the texts of keys in place of their files' names. It is made anew
+    /// each time, because it would take several times the memory of what is kept.
     package var document: JSONValue {
         let files = sources.compactMap { source -> LocatedJSON? in
             guard let value = try? JSONValue(parsing: source.bytes, limits: .file) else { return nil }

@@ -1,8 +1,7 @@
 import JOSE
 import JSON
 
-/// What a seed says of things elsewhere in it, checked once all files are merged. Each provider checks its own section and
-/// profiles.
+/// Checks the references within a seed, once all files are merged. Each provider checks its own section and profiles.
 package struct SeedReferences {
     package let root: LocatedJSON
     package let accounts: [LocatedJSON]
@@ -10,7 +9,7 @@ package struct SeedReferences {
     /// The keys in the seed, by their PEM text.
     let keys: [String: Key]
     package private(set) var issues: [Issue] = []
-    /// Looked up when a seed names hosts.
+    /// The names that a seed can't use, made when a seed names hosts.
     private(set) lazy var reserved = format.reservedNames
     private let format: SeedFormat
 
@@ -36,15 +35,15 @@ package struct SeedReferences {
 
     package mutating func add(_ json: LocatedJSON, _ message: String) { issues.append(Issue(json, message)) }
 
-    /// Checks what was put together from several places of the seed.
+    /// Checks a value that was put together from several places of the seed.
     package mutating func check(_ json: LocatedJSON, against schema: Schema) { issues += schema.issues(in: json) }
 
-    /// `json`, if it is there, is one of `known`.
+    /// Expects that `json`, if there is any, is one of `known`.
     package mutating func expect(
         _ json: LocatedJSON?, among known: KnownNames, _ what: String, in place: String = ""
     ) {
         guard let json, let name = json.string, !known.contains(name) else { return }
-        // More issues aren't listed, and comparing words costs more than finding one.
+        // Further issues aren't listed, and comparing words costs more than finding one.
         let hint = issues.count < Issues.listed ? Spelling.hint(name, among: known.all) : ""
         add(json, "no \(what) \"\(name)\"\(place)" + hint)
     }
@@ -53,7 +52,7 @@ package struct SeedReferences {
         expect(json, among: accountIDs, "account", in: " in accounts")
     }
 
-    /// Whom an interaction or an outcome names, and that an error has a name.
+    /// Checks the account that an interaction or an outcome names, and that an error has a name.
     package mutating func checkInteraction(_ interaction: LocatedJSON?) {
         guard let interaction else { return }
         expectAccount(interaction["account"])
@@ -62,7 +61,7 @@ package struct SeedReferences {
         }
     }
 
-    /// No two of `items` have the same member `key`.
+    /// Expects that no two of `items` have the same member `key`.
     package mutating func checkUnique(_ items: [LocatedJSON], key: String, what: String) {
         var first: [String: LocatedJSON] = [:]
         for item in items {
@@ -79,7 +78,7 @@ package struct SeedReferences {
         }
     }
 
-    /// `name`, which `json` names, can be a host that is played because of the seed.
+    /// Checks whether `name`, which is in `json`, can be the name of a host that the seed adds.
     package mutating func checkHost(_ json: LocatedJSON, _ name: String) {
         if !HostName.isValid(name) {
             add(json, "\"\(name)\" can't be played: expected a host name in lower case, such as \"login.corp.example\"")
@@ -90,7 +89,8 @@ package struct SeedReferences {
         }
     }
 
-    /// For names that share one space over several lists, such as the API keys of all projects.
+    /// Expects that a name isn't taken, among names that must be unique over several lists, such as the API keys of all
+    /// projects.
     package mutating func claim(_ json: LocatedJSON?, as what: String, in taken: inout [String: LocatedJSON]) {
         guard let json, let name = json.string else { return }
         if let earlier = taken[name] {
@@ -100,7 +100,7 @@ package struct SeedReferences {
         }
     }
 
-    /// The path of `json`, with its file where that is another one than `other`'s.
+    /// Returns the path of `json`, with its file if that isn't the file of `other`.
     private static func place(of json: LocatedJSON, from other: LocatedJSON) -> String {
         json.file == other.file ? json.path : "\(json.file): \(json.path)"
     }
@@ -116,7 +116,7 @@ package struct KnownNames: Sendable {
         set = Set(all)
     }
 
-    /// The member `key` of every element of `list`.
+    /// Makes the names of the member `key` of every element of `list`.
     package init(_ list: LocatedJSON?, _ key: String) {
         self.init((list?.value.array ?? []).compactMap { $0[key]?.string })
     }

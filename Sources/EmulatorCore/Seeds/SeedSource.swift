@@ -1,7 +1,7 @@
 import JSON
 import Synchronization
 
-/// One seed file before it is read: its name in messages, its bytes, and how files beside it are found.
+/// One seed file before it is read: its name in messages, its bytes, and a way to find files beside it.
 package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]
@@ -22,7 +22,7 @@ package struct SeedSource: Sendable {
         namesFiles = true
     }
 
-    /// A seed that came in a request: it names no files, since it could name any that the daemon can read.
+    /// Makes a source from a seed in a request. It can't name files, since it could name any that the daemon can read.
     package init(name: String, sent bytes: [UInt8], isChecked: Bool = false) {
         self.name = name
         self.bytes = bytes
@@ -31,7 +31,7 @@ package struct SeedSource: Sendable {
         namesFiles = false
     }
 
-    /// The same, with the files that it names kept once they have been read.
+    /// Returns the same source, which keeps the files that it names once they have been read.
     func keepingFiles() -> SeedSource {
         guard namesFiles else { return self }
         let kept = KeptFiles()
@@ -53,7 +53,7 @@ package struct SeedSource: Sendable {
         }
     }
 
-    /// The files that `path` stands for: itself, or a directory's `*.json` in name order.
+    /// Returns the files at `path`: the file itself, or a directory's `*.json` in the order of their names.
     package static func files(at path: String) throws(Issues) -> [SeedSource] {
         var paths = [path]
         let isDirectory: Bool
@@ -65,7 +65,7 @@ package struct SeedSource: Sendable {
             do { names = try File.names(in: path) } catch {
                 throw Issues(file: path, "the directory can't be read: \(error.reason)")
             }
-            // The committed JSON Schema lies beside the seeds and isn't one.
+            // The committed JSON Schema is in the same directory, but isn't a seed.
             paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { "\(path)/\($0)" }
             if paths.isEmpty { throw Issues(file: path, "no *.json in this directory") }
         }
@@ -81,7 +81,7 @@ package struct SeedSource: Sendable {
         return sources
     }
 
-    /// A text whose files lie in `directory`.
+    /// Makes a source from a text whose files are in `directory`.
     package init(name: String, text: String, directory: String) {
         self.init(name: name, bytes: Array(text.utf8)) { name in
             try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")

@@ -2,24 +2,25 @@ import JOSE
 import JSON
 import Time
 
-/// Whose keys sign. Each provider that signs names its own; one that plays several issuers names one for each.
+/// The owner of signing keys. Each provider that signs names its own; one that plays several issuers names one for
+/// each.
 package struct KeyOwner: Hashable, Sendable {
     package let name: String
 
     package init(_ name: String) { self.name = name }
 }
 
-/// What keys an owner has, as a section of the seed says.
+/// The keys of an owner, from a section of the seed.
 package struct SeededKeys: Sendable {
     package let owner: KeyOwner
-    /// What it signs with. The first is used where no other is asked for.
+    /// The algorithms with which it signs. The first is used where no other is asked for.
     package let algorithms: [Algorithm]
-    /// Oldest first. For an algorithm of which none is here, keys are made.
+    /// The keys, oldest first. For an algorithm without any, keys are made.
     package let keys: [SigningKey]
-    /// How often the next key takes over signing; `nil` is never.
+    /// The period after which the next key signs; `nil` for never.
     package let rotation: TimeSpan?
 
-    /// An empty list of `algorithms` counts as RS256.
+    /// An empty list of `algorithms` means RS256.
     package init(
         _ owner: KeyOwner, algorithms: [Algorithm] = [.rs256], keys: [SigningKey], rotation: TimeSpan? = nil
     ) {
@@ -32,11 +33,11 @@ package struct SeededKeys: Sendable {
 
 /// A key that signs tokens.
 package struct SigningKey: Sendable, Equatable {
-    /// Its `kid`.
+    /// The key's `kid`.
     package let id: String
-    /// PEM.
+    /// The key in PEM.
     package let privateKey: String
-    /// What it signs with; `nil` is the first of its owner's algorithms that suits it.
+    /// The algorithm with which it signs; `nil` for the first of its owner's that suits it.
     package let algorithm: Algorithm?
 }
 
@@ -45,7 +46,7 @@ extension SeededKeys {
         owner == other.owner && algorithms == other.algorithms && rotation == other.rotation && keys == other.keys
     }
 
-    /// The keys, read, with what each signs with: what the seed says, or the first of the owner's algorithms that suits it.
+    /// Returns the parsed keys, each with its algorithm: the seed's, or the first of the owner's that suits it.
     func named(_ known: [String: Key]) -> [KeyGenerator.NamedKey] {
         keys.compactMap { seeded in
             guard let key = known[seeded.privateKey],
@@ -57,15 +58,15 @@ extension SeededKeys {
 }
 
 extension Algorithm {
-    /// What a provider can sign with: all but HMAC, whose secret can't be published.
+    /// The algorithms that a provider can sign with: all but HMAC, whose secret can't be published.
     package static let published: [Algorithm] = [
         .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .es256, .es384, .es512, .edDSA,
     ]
 }
 
 extension Fields {
-    /// The keys that sign a provider's tokens. `rule` is what their IDs look like. With `anyAlgorithm`, they may be for any
-    /// of `Algorithm.published`, else for RS256.
+    /// Reads the keys that sign a provider's tokens. `rule` is the rule for their IDs. With `anyAlgorithm`, they may be
+    /// for any of `Algorithm.published`, otherwise only for RS256.
     package mutating func signingKeys(_ rule: TextRule = .identifier, anyAlgorithm: Bool = false) -> [SigningKey] {
         let key = ComposedRule { fields in
             SigningKey(
@@ -85,7 +86,7 @@ extension Fields {
 
     // The loader reads the files and puts their text in place of their names.
 
-    /// A private key as PEM text.
+    /// Reads a private key as PEM text.
     package mutating func privateKey(
         _ about: String = "A PKCS#8 PEM file, relative to this file."
     ) -> String? {
@@ -93,7 +94,7 @@ extension Fields {
         return optional("privateKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
     }
 
-    /// A public key as PEM text.
+    /// Reads a public key as PEM text.
     package mutating func publicKey() -> String? {
         _ = optional("publicKeyFile", .text(.nonEmpty), "A P-256 SPKI PEM file, relative to this file.")
         return optional("publicKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
@@ -101,7 +102,7 @@ extension Fields {
 }
 
 extension SeedReferences {
-    /// The private half that `json` has, if it has both halves of a key, belongs to the public one.
+    /// Expects that the halves of the key in `json`, if it has both, belong together.
     package mutating func expectPair(_ json: LocatedJSON) {
         guard let half = json["privateKey"], let privateKey = half.string.flatMap({ keys[$0] }),
             let publicKey = json["publicKey"]?.string.flatMap({ keys[$0] })
@@ -111,13 +112,14 @@ extension SeedReferences {
         }
     }
 
-    /// The signing keys in the list `json` are for `algorithms`, those that their owner signs with, or each for the one that it names.
+    /// Expects that the signing keys in the list `json` suit `algorithms`, with which their owner signs, or the
+    /// algorithm that each names.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {
             guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }
             var wanted = algorithms
             if let algorithm = item["algorithm"]?.string.flatMap({ Algorithm(rawValue: $0) }) {
-                // A key for an algorithm that isn't in use rests.
+                // A key for an algorithm that isn't in use isn't used either.
                 wanted = [algorithm]
             }
             if !wanted.contains(where: { key.signs($0) }) { add(pem, "expected \(SeedReferences.kinds(for: wanted))") }
@@ -143,8 +145,8 @@ extension SeedReferences {
 }
 
 extension Key {
-    /// Whether it can sign a provider's tokens with `algorithm`. RSA keys have 2,048 bits, so that signing costs the same
-    /// everywhere.
+    /// Returns whether it can sign a provider's tokens with `algorithm`. RSA keys must have 2,048 bits, so that signing
+    /// costs the same everywhere.
     fileprivate func signs(_ algorithm: Algorithm) -> Bool {
         guard isPrivate, suits(algorithm) else { return false }
         if case .rsa(let bits) = kind { return bits == 2048 }
