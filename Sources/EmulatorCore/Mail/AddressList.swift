@@ -1,16 +1,17 @@
 import Text
 
-/// The mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
+/// Reads the mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
 ///
-/// Nothing is refused: what isn't an address is an entry that stands as it was written.
+/// Nothing is refused: a text that isn't an address becomes an entry as it was written.
 package enum AddressList {
     private static let limit = (fields: 10, bytes: 64 << 10, mailboxes: 1_000)
 
-    /// Reads the value of the field as it stands in the mail, encoded words included. The names of groups are left out.
+    /// Returns the mailboxes of a field's value as it is in the mail, with encoded words. The names of groups are
+    /// ignored.
     package static func read(_ value: String) -> [Mailbox] { read([value]).mailboxes }
 
-    /// Reads several fields of one name, since mails exist that have several. All of them together are read as far as a single one
-    /// is; `isWhole` says whether that was to the end.
+    /// Returns the mailboxes of several fields of one name, since some mails have several. The limits of a single field
+    /// apply to all of them together; `isWhole` is `false` if they were exceeded.
     static func read(_ values: [String]) -> (mailboxes: [Mailbox], isWhole: Bool) {
         var found: [Mailbox] = []
         var left = limit.bytes
@@ -25,13 +26,13 @@ package enum AddressList {
 }
 
 private struct AddressReader {
-    /// A run of what needs no quotes, or what stood in quotes.
+    /// A run of characters that need no quotes, or a quoted text.
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool
-        /// Whether an `@` stands in it that isn't quoted.
+        /// Whether it has an `@` that isn't quoted.
         private(set) var isAddress: Bool
-        /// Whether a blank stood before it.
+        /// Whether there was a blank before it.
         let isApart: Bool
 
         init(quoted text: [UInt8], isApart: Bool) {
@@ -62,7 +63,7 @@ private struct AddressReader {
             switch byte {
             case UInt8(ascii: ","), UInt8(ascii: ";"):
                 if let mailbox = end() { found.append(mailbox) }
-            // What stands before it is a group's name, unless it is part of an address, as in `ada@[IPv6:::1]`.
+            // The text before a colon is a group's name, unless it is part of an address, as in `ada@[IPv6:::1]`.
             case UInt8(ascii: ":") where !hasAddress: clear()
             case UInt8(ascii: "("): comment = closed(by: UInt8(ascii: ")"), nesting: byte)
             case UInt8(ascii: "\""): append(Word(quoted: quoted(), isApart: wasBlank))
@@ -103,7 +104,7 @@ private struct AddressReader {
             return Mailbox(phrase)
         }
         let address = Charset.text(words.flatMap(\.text), "")
-        // Who wrote mails before there were names in front wrote them behind: `ada@example.com (Ada Lovelace)`.
+        // Before the format had names, mails had them behind the address: `ada@example.com (Ada Lovelace)`.
         return Mailbox(address, name: remark.isEmpty ? nil : remark)
     }
 
@@ -124,7 +125,7 @@ private struct AddressReader {
         return (text + EncodedWords.decode(run)).withoutEndlessMarks
     }
 
-    /// What stands in quotes, whose beginning was taken.
+    /// Takes a quoted text, whose first quotation mark was taken.
     private mutating func quoted() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
@@ -137,7 +138,7 @@ private struct AddressReader {
         return content
     }
 
-    /// What stands in a comment, whose beginning was taken.
+    /// Takes a comment, whose first bracket was taken.
     private mutating func closed(by end: UInt8, nesting begin: UInt8) -> [UInt8] {
         var content: [UInt8] = []
         var depth = 1
@@ -154,7 +155,7 @@ private struct AddressReader {
         return content
     }
 
-    /// The address in angle brackets, without the route that may stand before it (RFC 5322, section 4.4).
+    /// Takes the address in angle brackets, without the route that may come before it (RFC 5322, section 4.4).
     private mutating func angle() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: ">") {

@@ -1,13 +1,13 @@
 import Text
 
-/// The character sets that mails are still written in: UTF-8, UTF-16, and those that are nearly Latin-1.
+/// Decodes the character sets that mails still use: UTF-8, UTF-16, and those that are nearly Latin-1.
 enum Charset {
     private enum Table {
         case utf8
         case utf16(isLittle: Bool?)
         case windows1252
         case latin9
-        /// UTF-8 if it is that, and Latin-1 otherwise.
+        /// UTF-8 if the bytes are valid UTF-8, and Latin-1 otherwise.
         case guessed
     }
 
@@ -17,7 +17,7 @@ enum Charset {
         switch name.lowercased() {
         case "utf-8", "utf8": .utf8
         case "us-ascii", "ascii": .guessed
-        // As browsers take them: https://encoding.spec.whatwg.org/#names-and-labels
+        // The names are those of browsers: https://encoding.spec.whatwg.org/#names-and-labels
         case "iso-8859-1", "latin1", "iso_8859-1", "windows-1252", "cp1252": .windows1252
         case "iso-8859-15", "iso_8859-15", "latin9", "latin-9": .latin9
         case "utf-16": .utf16(isLittle: nil)
@@ -27,7 +27,8 @@ enum Charset {
         }
     }
 
-    /// The text, its lines ended by line feeds. Of runs of combining marks without end, the first marks stay.
+    /// Returns the text, with line feeds at the ends of lines. Of an endless run of combining marks, only the first
+    /// ones are kept.
     static func text(_ bytes: [UInt8], _ name: String) -> String {
         let text = decoded(bytes, table(name) ?? .guessed).withoutEndlessMarks
         return text.utf8.contains(0x0D) ? withLineFeeds(text) : text
@@ -59,7 +60,8 @@ enum Charset {
         return String(scalars)
     }
 
-    /// Without a mark of the order of bytes, the higher one comes first: <https://www.rfc-editor.org/rfc/rfc2781#section-4.3>.
+    /// Decodes UTF-16. Without a byte order mark, the higher byte comes first:
+    /// <https://www.rfc-editor.org/rfc/rfc2781#section-4.3>.
     private static func utf16(_ bytes: [UInt8], isLittle: Bool?) -> String {
         let marked: Bool? = bytes.starts(with: [0xFF, 0xFE]) ? true : bytes.starts(with: [0xFE, 0xFF]) ? false : nil
         let littleEndian = isLittle ?? marked ?? false
@@ -85,7 +87,7 @@ enum Charset {
         "\u{90}", "‘", "’", "“", "”", "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{9D}", "ž", "Ÿ",
     ]
 
-    /// Where ISO-8859-15 differs from Latin-1.
+    /// The characters in which ISO-8859-15 differs from Latin-1.
     private static let latin9: [UInt8: Unicode.Scalar] = [
         0xA4: "€", 0xA6: "Š", 0xA8: "š", 0xB4: "Ž", 0xB8: "ž", 0xBC: "Œ", 0xBD: "œ", 0xBE: "Ÿ",
     ]

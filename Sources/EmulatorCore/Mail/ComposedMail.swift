@@ -10,7 +10,8 @@ package struct ComposedMail: Sendable {
     package var subject: String
     package var text: String?
     package var html: String?
-    /// The identifiers of the mails before it in a conversation, the one that it answers last; in angle brackets.
+    /// The identifiers of the earlier mails of a conversation, in angle brackets; the last is the one that this
+    /// answers.
     package var references: [String] = []
 
     package init(from: Mailbox, to: [Mailbox], subject: String, text: String?, html: String? = nil) {
@@ -21,7 +22,7 @@ package struct ComposedMail: Sendable {
         self.html = html
     }
 
-    /// `id` is what makes it different from all others, in letters and digits.
+    /// Returns the mail as bytes. `id` is a unique text of letters and digits.
     func raw(id: String, date: Instant) -> [UInt8] {
         let body = MailBody(text: text, html: html, boundary: "=_part_\(id)")
         var output = "From: \(from.headerText)\r\n"
@@ -40,7 +41,7 @@ package struct ComposedMail: Sendable {
 }
 
 extension World {
-    /// The mail with an identifier of its own and the time by the world's clock.
+    /// Returns the mail as bytes, with an identifier of its own and the time by the world's clock.
     package func write(_ mail: ComposedMail) throws(StoreFailure) -> [UInt8] {
         let (id, now) = try update { tables -> (String, Instant) in
             var random = tables.random
@@ -54,8 +55,8 @@ extension World {
 // MARK: - Answers
 
 extension InboxMessage {
-    /// Who gets the answer to this mail, and who writes it: as the person's program would have it, to whom the mail may have come
-    /// from a relay. `nil` where nobody got the mail, or it says nowhere who it is from.
+    /// Returns who answers this mail and who gets the answer, as in the program of the person, to whom the mail may
+    /// have come from a relay. Returns `nil` if nobody got the mail, or it has no sender.
     package func correspondents(in world: World) -> (answerer: Mailbox, sender: Mailbox)? {
         guard message.kind == .mail, !message.isUndelivered else { return nil }
         let read = asRead(in: world)
@@ -63,7 +64,7 @@ extension InboxMessage {
         return sender.map { (Mailbox(message.relay?.forwardedTo ?? message.to.address), $0) }
     }
 
-    /// The answer to this mail, without the text of the mail itself: <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
+    /// Returns the answer to this mail, without quoting it: <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
     package func answer(
         in world: World, from answerer: Mailbox, to sender: Mailbox, text: String?, html: String?
     ) -> ComposedMail {
@@ -77,12 +78,12 @@ extension InboxMessage {
         return mail
     }
 
-    /// The mail as the person reads it who got it.
+    /// Returns the mail as its recipient reads it.
     private func asRead(in world: World) -> ReadMail {
         forwarded.map { ReadMail($0, measuresAttachments: false) } ?? world.mail(self)
     }
 
-    /// `<…>` of printable ASCII, of which a header can hold any.
+    /// Returns identifiers `<…>` of printable ASCII. A header can hold any bytes.
     private static func identifiers(_ text: String) -> [String] {
         text.split(whereSeparator: { $0.isWhitespace }).prefix(1_000).filter { word in
             word.utf8.count <= 250 && word.first == "<" && word.last == ">"

@@ -1,8 +1,8 @@
 import Text
 
-/// What a mail's HTML says, without its markup: enough to find links and codes, not to lay a page out.
+/// Finds the text of a mail's HTML, without its markup: enough to find links and codes, not to lay a page out.
 enum HTMLText {
-    /// Elements that begin a new line.
+    /// The elements that begin a new line.
     private static let blocks: Set<String> = [
         "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "footer", "form", "h1", "h2", "h3",
         "h4", "h5", "h6", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tbody", "td", "th", "tr",
@@ -35,8 +35,9 @@ enum HTMLText {
         "mdash": "—", "hellip": "…", "zwnj": "", "colon": ":", "sol": "/", "equals": "=", "quest": "?",
     ]
 
-    /// With the characters for which references stand: <https://html.spec.whatwg.org/multipage/syntax.html#character-references>.
-    /// Of the named ones, those that occur in mails.
+    /// Replaces character references by their characters:
+    /// <https://html.spec.whatwg.org/multipage/syntax.html#character-references>. Of the named ones, it knows those
+    /// that occur in mails.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(UInt8(ascii: "&")) else { return Array(bytes) }
         var output: [UInt8] = []
@@ -65,13 +66,13 @@ enum HTMLText {
     }
 }
 
-/// Takes HTML apart in one pass, forgiving as browsers are.
+/// Splits HTML into tags and texts in one pass, tolerant as browsers are.
 struct HTMLScanner {
     struct Tag {
-        /// In lower case.
+        /// The name in lower case.
         let name: String
         let isEnd: Bool
-        /// Names in lower case, values as they stand in the source.
+        /// The attributes, with names in lower case and values as in the source.
         let attributes: [(name: String, value: ArraySlice<UInt8>)]
     }
 
@@ -81,7 +82,7 @@ struct HTMLScanner {
     }
 
     private var rest: ArraySlice<UInt8>
-    /// The element whose content is no markup and nothing to read.
+    /// The name of the open element whose content is neither markup nor text.
     private var hidden: String?
 
     private static let hiding: Set<String> = ["style", "script", "title", "template"]
@@ -104,7 +105,8 @@ struct HTMLScanner {
                 } else {
                     skipTag()
                 }
-                // Nothing to read. Not the next piece: a call for each of many comments would exhaust the stack.
+                // A comment has no text. It doesn't call itself for the next piece: many comments would exhaust the
+                // stack.
                 return .text([])
             }
         }
@@ -117,7 +119,7 @@ struct HTMLScanner {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// To behind what is looked for, in any case; to the end if it isn't there.
+    /// Moves behind `mark`, in any case; to the end if there is none.
     private mutating func skip(past mark: [UInt8]) {
         while let place = rest.firstIndex(of: mark[0]) {
             rest = rest[place...]
@@ -137,7 +139,7 @@ struct HTMLScanner {
         rest = rest[end...].dropFirst()
     }
 
-    /// How many attributes of a tag are looked at.
+    /// The number of attributes of a tag that are read.
     private static let attributeLimit = 100
 
     private mutating func tag() -> Tag {
@@ -168,7 +170,7 @@ struct HTMLScanner {
 
     private mutating func attribute() -> (name: String, value: ArraySlice<UInt8>) {
         let ends: Set<UInt8> = [UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "=")]
-        // An equals sign that begins a name is part of it, so that each attribute takes something.
+        // An equals sign at the beginning of a name is part of it, so that each attribute has at least one byte.
         let head = rest.dropFirst().prefix { !HTMLScanner.isBlank($0) && !ends.contains($0) }
         let name = rest[rest.startIndex..<head.endIndex]
         rest = rest[head.endIndex...].drop { HTMLScanner.isBlank($0) }

@@ -1,13 +1,13 @@
-/// Other header fields for a mail whose content stays as it is, byte for byte.
+/// Replaces header fields of a mail whose content stays the same, byte for byte.
 package enum HeaderRewriting {
-    /// The mail with these fields in place of all of the same names: where the first of them stood, or at the end of the header.
-    /// Values are as people read them.
+    /// Returns the mail with these fields in place of all of the same names, at the position of the first one, or at
+    /// the end of the header. Values are as people read them.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []
         output.reserveCapacity(raw.count + 512)
         let names = Set(fields.map { $0.name.lowercased() })
-        // A field without a value only takes those of its name away.
+        // A field without a value only removes those of its name.
         var left = fields.filter { !$0.value.isEmpty }
         var rest = raw[...]
         var isLeftOut = false
@@ -43,7 +43,7 @@ package enum HeaderRewriting {
 
     private static let addresses: Set<String> = ["from", "sender", "reply-to", "to", "cc", "bcc"]
 
-    /// The field as it stands in a mail, with its line's end.
+    /// Returns the field as it is in a mail, with the line's end.
     static func written(_ field: InboxMessage.HeaderField) -> String {
         guard addresses.contains(field.name.lowercased()) else {
             return "\(field.name): \(plain(field.value) ?? HeaderText.encode(field.value))\r\n"
@@ -52,7 +52,8 @@ package enum HeaderRewriting {
         return "\(field.name): \(mailboxes.joined(separator: ",\r\n "))\r\n"
     }
 
-    /// A single mailbox as people read it, whose name may hold commas without being quoted: `Example, Inc. <a@example.com>`.
+    /// Reads a single mailbox as people write it, whose name may have commas without quotes: `Example, Inc.
+    /// <a@example.com>`.
     private static func displayed(_ value: String) -> Mailbox? {
         let (bytes, bracket, blanks) = (value.utf8, UInt8(ascii: "<"), " \t\r\n".utf8)
         guard bytes.last == UInt8(ascii: ">"), let mark = bytes.firstIndex(of: bracket),
@@ -65,7 +66,8 @@ package enum HeaderRewriting {
             String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }
 
-    /// Longer than a line should be, but not longer than one may be: encoded, an identifier or a trace would be none any more.
+    /// Returns a value that needs no encoding; it may exceed the recommended length of a line, but not the limit.
+    /// Encoding would corrupt an identifier or a trace.
     private static func plain(_ value: String) -> String? {
         let isPlain = value.utf8.count <= 900 && value.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
         return isPlain && !value.contains("=?") ? value : nil

@@ -3,9 +3,9 @@
 import JOSE
 import Time
 
-/// A text as it stands in a header field. Whatever it holds, it can't begin another field.
+/// Encodes texts for header fields. Whatever a text has, it can't begin another field.
 package enum HeaderText {
-    /// Encoded words where it isn't short printable ASCII.
+    /// Returns a short text of printable ASCII as it is, and others as encoded words.
     static func encode(_ text: String) -> String {
         let text = withoutControls(text)
         let isPlain =
@@ -13,7 +13,7 @@ package enum HeaderText {
         return isPlain ? text : encodedWords(text)
     }
 
-    /// Control characters, line breaks among them, become spaces.
+    /// Returns the text with spaces in place of control characters, such as line breaks.
     package static func withoutControls(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars {
@@ -30,7 +30,7 @@ package enum HeaderText {
         }
     }
 
-    /// A word has at most 75 characters, and no character is divided between two.
+    /// Returns encoded words of at most 75 characters, and never divides a character between two.
     private static func encodedWords(_ text: String) -> String {
         var words: [String] = []
         var word: [UInt8] = []
@@ -48,7 +48,7 @@ package enum HeaderText {
 }
 
 extension Mailbox {
-    /// As in `From:`. Beyond ASCII, an address stands as it is (<https://www.rfc-editor.org/rfc/rfc6532>).
+    /// The mailbox as in `From:`. Beyond ASCII, an address isn't encoded (<https://www.rfc-editor.org/rfc/rfc6532>).
     package var headerText: String {
         let address = Mailbox.headerAddress(address)
         guard let name = name.map({ HeaderText.withoutControls($0) }), !name.isEmpty else { return address }
@@ -62,8 +62,8 @@ extension Mailbox {
         "(", ")", "<", ">", "[", "]", ":", ";", "@", "\\", ",", "\"", " ",
     ]
 
-    /// What stands before the `@` is quoted unless it is made of what needs no quotes. Looks at scalars: with a combining mark
-    /// behind it, a quote would be another character.
+    /// Returns the address, with the part before the `@` in quotes if its characters need them. It compares scalars,
+    /// because a quote with a combining mark behind it is another character.
     private static func headerAddress(_ address: String) -> String {
         let scalars = HeaderText.withoutControls(address).unicodeScalars
         guard let mark = scalars.lastIndex(of: "@") else {
@@ -87,7 +87,8 @@ extension Mailbox {
 }
 
 extension Instant {
-    /// As mails write it: `Tue, 01 Jan 2030 00:00:00 +0000`. <https://www.rfc-editor.org/rfc/rfc5322#section-3.3>
+    /// The time in the form of mails: `Tue, 01 Jan 2030 00:00:00 +0000`.
+    /// <https://www.rfc-editor.org/rfc/rfc5322#section-3.3>
     package var mailDate: String {
         let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

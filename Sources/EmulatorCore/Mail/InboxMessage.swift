@@ -1,14 +1,14 @@
 import Dispatch
 import Time
 
-/// A message in a world's inbox. All that was sent in the world, or would have been, lies in this one table.
+/// A message in a world's inbox. This one table has all messages that were sent in the world, or would have been.
 package struct InboxMessage: Row {
     package static let table = Table<InboxMessage>("mail.message", limit: 2 * Inbox.countLimit, indexes: [byRecipient])
     package static let byRecipient = Index<InboxMessage, String>("recipient", each: { $0.recipients })
 
-    /// Counts up from 1; no number is used twice.
+    /// The number of the message. It counts up from 1, and no number is used twice.
     package let number: Int
-    /// By the world's clock.
+    /// The time when it was sent, by the world's clock.
     package let time: Instant
     package var message: SentMessage
 
@@ -18,19 +18,19 @@ package struct InboxMessage: Row {
         self.message = message
     }
 
-    /// Who it was sent to, and to whom a relay forwarded it, in lower case.
+    /// The addresses to which it was sent, or a relay forwarded it, in lower case.
     package var recipients: [String] {
         let forwarded = message.relay?.forwardedTo
         return (message.envelope.to + (forwarded.map { [$0] } ?? [])).map { $0.lowercased() }
     }
 
     package var key: String { InboxMessage.id(number) }
-    /// `m1`, `m2`…
+    /// The ID: `m1`, `m2`…
     package var id: String { key }
 
     package static func id(_ number: Int) -> String { "m\(number)" }
 
-    /// `nil` for what isn't an ID.
+    /// Returns the number in an ID; `nil` for another text.
     package static func number(of id: String) -> Int? {
         let digits = id.dropFirst()
         guard id.hasPrefix("m"), digits.count <= 15, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -39,18 +39,18 @@ package struct InboxMessage: Row {
     }
 }
 
-/// What a world knows of its inbox beside the messages.
+/// Numbers about a world's inbox, beside the messages.
 package struct Inbox: WorldValue {
     package static let countLimit = 1_000
-    /// Bytes, about. The latest message is kept, however large it is. Where the inboxes of all worlds hold too much together, one
-    /// that gets a message keeps less (`MailBudget`).
+    /// The approximate number of bytes that an inbox may have. The latest message is kept, however large it is. If the
+    /// inboxes of all worlds are too large together, one that gets a message keeps less (`MailBudget`).
     package static let sizeLimit = 8 << 20
 
-    /// The number of the message that came last.
+    /// The number of the last message.
     package fileprivate(set) var last = 0
-    /// How many messages went to make room for others.
+    /// The number of messages that were dropped for new ones.
     package fileprivate(set) var dropped = 0
-    /// How often somebody has deleted messages.
+    /// The number of times that messages were deleted.
     package fileprivate(set) var deletions = 0
     fileprivate var bytes = 0
 
@@ -60,16 +60,16 @@ package struct Inbox: WorldValue {
 extension TableReading where Self: ~Copyable {
     package var inbox: Inbox { value(Inbox.self) }
 
-    /// At most `limit` messages that came after the one with this number, the oldest first.
+    /// Returns at most `limit` messages after the one with this number, oldest first.
     package func messages(after number: Int = 0, limit: Int = .max) -> [InboxMessage] {
         let id = InboxMessage.id(number)
         if find(InboxMessage.self, id) != nil { return rows(InboxMessage.self, after: id, limit: limit) }
-        // It is no longer there, or never was.
+        // The message was removed, or never existed.
         let later = rows(InboxMessage.self, limit: .max).drop { $0.number <= number }
         return Array(later.prefix(limit))
     }
 
-    /// The messages that were sent or forwarded to an address or a phone number, the oldest first.
+    /// Returns the messages that were sent or forwarded to an address or a phone number, oldest first.
     package func messages(to recipient: String) -> [InboxMessage] {
         rows(InboxMessage.byRecipient, recipient.lowercased())
     }
@@ -96,7 +96,7 @@ extension Transaction {
         self[Inbox.self].bytes -= row.message.size
     }
 
-    /// How many bytes are left; `nil` when there is no such message.
+    /// Deletes a message, and returns the number of bytes that are left; `nil` when there is no such message.
     fileprivate mutating func deleteMessage(_ id: String) -> Int? {
         guard let row = find(InboxMessage.self, id) else { return nil }
         drop(row)
@@ -104,7 +104,7 @@ extension Transaction {
         return self[Inbox.self].bytes
     }
 
-    /// Counts the bytes of the messages that are there, whatever was said of them.
+    /// Sums up the bytes of the messages.
     mutating func countMessages() {
         self[Inbox.self].bytes = all(InboxMessage.self).reduce(0) { $0 + $1.message.size }
     }
@@ -117,7 +117,7 @@ extension Transaction {
 }
 
 extension World {
-    /// Puts a message into the inbox, from which the oldest go where there are too many.
+    /// Adds a message to the inbox, and drops the oldest if there are too many.
     @discardableResult
     package func deliver(_ message: SentMessage) throws(StoreFailure) -> InboxMessage {
         let limit = state.inboxSize.limit
@@ -128,14 +128,14 @@ extension World {
         return row
     }
 
-    /// Counts what a store has kept of the inbox.
+    /// Counts the bytes of an inbox that a store has kept.
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
-    /// Whether there is room for a mail of so many bytes: not when the inboxes of all worlds hold twice of what they should, which
-    /// they can, since each keeps its latest mail, however large.
+    /// Returns whether a mail of so many bytes can be accepted: not when the inboxes of all worlds have twice the bytes
+    /// that they should. That is possible, since each keeps its latest mail, however large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
-    /// Deletes a message. `false` when there is no such message.
+    /// Deletes a message. Returns `false` when there is no such message.
     package func deleteMessage(_ id: String) throws(StoreFailure) -> Bool {
         guard let bytes = try update({ $0.deleteMessage(id) }) else { return false }
         state.inboxSize.set(bytes)
@@ -154,7 +154,7 @@ extension World {
     /// A number that no other inbox of this process has; the world gets a new one when it is reset.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
-    /// Gives the inbox a new number, and forgets what was read of its mails.
+    /// Gives the inbox a new number, and removes its parsed mails.
     func forgetMail() {
         let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
         budget.readMails.forget(number)
@@ -162,6 +162,6 @@ extension World {
 
     package var inboxListeners: Listeners { state.inboxListeners }
 
-    /// On which the inbox's listeners are called.
+    /// The queue on which the inbox's listeners are called.
     package var inboxQueue: DispatchQueue { state.inboxQueue }
 }

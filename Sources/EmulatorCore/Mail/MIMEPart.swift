@@ -3,7 +3,7 @@ import Text
 
 /// A mail, or a part of one: header fields and a body.
 struct MIMEPart {
-    /// Unfolded, in their order.
+    /// The header fields, unfolded, in their order.
     let fields: [(name: String, value: String)]
     let body: ArraySlice<UInt8>
 
@@ -20,7 +20,7 @@ struct MIMEPart {
         while !rest.isEmpty {
             let line = MIMEPart.line(&rest)
             if line.isEmpty { break }
-            // A line that begins with a blank goes on with the field before it.
+            // A line that begins with a blank continues the field before it.
             if line.first == 0x20 || line.first == 0x09 {
                 if field.count < MIMEPart.limit.bytes { field += line }
             } else {
@@ -33,7 +33,8 @@ struct MIMEPart {
         body = rest
     }
 
-    /// Takes a line off, without its end. A line feed alone ends one, too: mails that lie in files have no others.
+    /// Removes a line, and returns it without its end. A line feed alone ends one, too, because mails in files have no
+    /// others.
     private static func line(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
         let line = rest[..<end]
@@ -54,7 +55,7 @@ struct MIMEPart {
         return fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Without one, a part is plain text.
+    /// The content type; plain text if there is none.
     var contentType: HeaderParameters {
         let type = HeaderParameters(field("Content-Type") ?? "")
         return type.value.contains("/") ? type : HeaderParameters("text/plain")
@@ -62,8 +63,8 @@ struct MIMEPart {
 
     var disposition: HeaderParameters { HeaderParameters(field("Content-Disposition") ?? "") }
 
-    /// The parts between lines that begin with the boundary, `limit` at most. What stands before the first and after the last is
-    /// for readers that don't know of parts.
+    /// Returns the parts between lines that begin with the boundary, at most `limit`. The text before the first and
+    /// after the last is for readers that don't support parts.
     func parts(_ boundary: String, limit: Int) -> [MIMEPart] {
         let delimiter = Array("--\(boundary)".utf8)
         var parts: [MIMEPart] = []
@@ -84,7 +85,7 @@ struct MIMEPart {
         return parts
     }
 
-    /// The line break before a boundary belongs to the boundary.
+    /// Returns a part without the line break before a boundary, which belongs to the boundary.
     private func withoutLineEnd(_ range: Range<Int>) -> ArraySlice<UInt8> {
         var part = body[range]
         if part.last == 0x0A { part = part.dropLast() }
@@ -96,9 +97,9 @@ struct MIMEPart {
 /// A value with parameters: `text/plain; charset=utf-8`.
 /// <https://www.rfc-editor.org/rfc/rfc2045#section-5.1>, <https://www.rfc-editor.org/rfc/rfc2231>
 struct HeaderParameters {
-    /// In lower case.
+    /// The value in lower case.
     let value: String
-    /// By their names in lower case. The first of several counts.
+    /// The parameters by their names in lower case. Of several with one name, the first is used.
     let parameters: [String: String]
 
     init(_ text: String) {
@@ -137,7 +138,7 @@ struct HeaderParameters {
         return String(decoding: head.dropLast(tail), as: UTF8.self)
     }
 
-    /// In quotes, or as far as the next semicolon.
+    /// Takes a parameter's value, in quotes or up to the next semicolon.
     private static func content(_ rest: inout ArraySlice<UInt8>) -> String {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
         guard rest.first == 0x22 else { return trimmed(take(&rest, until: 0x3B)) }
@@ -151,12 +152,13 @@ struct HeaderParameters {
     }
 }
 
-/// A value that is percent-encoded, or divided among several parameters: <https://www.rfc-editor.org/rfc/rfc2231#section-3>.
+/// A parameter's value that is percent-encoded, or divided among several parameters:
+/// <https://www.rfc-editor.org/rfc/rfc2231#section-3>.
 private struct DividedValue {
     private var pieces: [(place: Int, bytes: [UInt8])] = []
     private var charset = ""
 
-    /// `utf-8'en'%E2%82%AC%20rates`; pieces after the first name no character set.
+    /// Adds a piece, such as `utf-8'en'%E2%82%AC%20rates`. Pieces after the first don't name a character set.
     mutating func add(_ content: String, at place: Int, isEncoded: Bool) {
         guard isEncoded else { return pieces.append((place, Array(content.utf8))) }
         let parts = content.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
@@ -166,6 +168,6 @@ private struct DividedValue {
         pieces.append((place, PercentCoding.decode(Array(encoded.utf8)[...], plusIsSpace: false)))
     }
 
-    /// A character may be divided between two pieces.
+    /// The text of all pieces, joined before they are decoded, because a character may be divided between two.
     var text: String { Charset.text(pieces.sorted { $0.place < $1.place }.flatMap(\.bytes), charset) }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Counts the bytes that the inboxes of all worlds hold together.
+/// Counts the bytes of all worlds' inboxes.
 package final class MailBudget: Sendable {
-    /// Bytes.
+    /// The number of bytes that all inboxes may have together.
     package let limit: Int
     private let held = Atomic<Int>(0)
 
@@ -10,13 +10,13 @@ package final class MailBudget: Sendable {
 
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// How many bytes an inbox may have that gets a message now.
+    /// The number of bytes that an inbox may have when it gets a message now.
     fileprivate var limitOfInbox: Int { bytes > limit ? MailBudget.leastOfInbox : Inbox.sizeLimit }
 
-    /// What an inbox keeps even where all of them together hold too much.
+    /// The number of bytes that an inbox keeps even if all together have too many.
     private static let leastOfInbox = 64 << 10
 
-    /// One world's part of it.
+    /// The bytes of one world's inbox.
     final class Part: Sendable {
         private let budget: MailBudget
         private let held = Atomic<Int>(0)
@@ -27,13 +27,13 @@ package final class MailBudget: Sendable {
 
         var limit: Int { budget.limitOfInbox }
 
-        /// What the inbox itself holds makes room.
+        /// Returns whether so many bytes can be added. The inbox's own messages don't count, since they can be dropped.
         func hasRoom(for bytes: Int) -> Bool {
             let others = budget.bytes - held.load(ordering: .relaxed)
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
         }
 
-        /// What the world's inbox holds now. Where two say so at once, the next one corrects it.
+        /// Sets the present size of the world's inbox. If two threads do so at once, the next one corrects it.
         func set(_ bytes: Int) {
             let before = held.exchange(bytes, ordering: .relaxed)
             budget.held.wrappingAdd(bytes - before, ordering: .relaxed)

@@ -1,8 +1,8 @@
-/// The codes that a mail asks its reader to enter.
+/// Finds the codes that a mail asks its reader to enter.
 ///
-/// No mail says where its code is. Those of Django's allauth, of Auth0, Cognito, GitHub and Google have it on a line by itself, or
-/// in a sentence that says what it is: so a number of 4 to 8 digits counts where it is a line of its own, and any code where its
-/// line, or the one before it, has a word such as "code".
+/// No mail marks its code. Those of Django's allauth, of Auth0, Cognito, GitHub and Google have it on a line by itself,
+/// or in a sentence about it. So a number of 4 to 8 digits counts if it is a line of its own, and any code if its line,
+/// or the one before it, has a word such as "code".
 enum MailCodes {
     private static let limit = (codes: 20, bytes: 256 << 10, line: 1_000)
 
@@ -23,12 +23,13 @@ enum MailCodes {
         return Array(found.prefix(limit.codes))
     }
 
-    /// Splitting into words is what costs most, and few lines of a mail have digits or hyphens, one of which each code has.
+    /// Returns whether a line may have a code, each of which has a digit or a hyphen. Few lines of a mail do, and
+    /// splitting lines into words costs the most.
     private static func mayHoldCode(_ line: Substring.UTF8View.SubSequence) -> Bool {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// What the last line with words before another one says. Each line is looked at once at most.
+    /// Finds the last line with words before another one. It reads each line once at most.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]
         private var known = 0
@@ -36,7 +37,7 @@ enum MailCodes {
 
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
-        /// Whether that line has a word such as "code". To be asked in the order of the lines.
+        /// Returns whether that line has a word such as "code". Call it in the order of the lines.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])
@@ -51,14 +52,14 @@ enum MailCodes {
     }
 
     private struct Line {
-        /// Without the punctuation around them.
+        /// The words without the punctuation around them.
         let words: [String]
 
         private static let names: Set<String> = [
             "code", "codes", "passcode", "pin", "otp", "tan", "código", "codigo", "codice", "kode", "kód", "kod", "код",
             "コード", "验证码", "驗證碼", "코드", "인증번호",
         ]
-        /// Written without blanks, or as a part of longer words.
+        /// The words for a code in languages without blanks, or those that are parts of longer words.
         private static let parts = ["code", "码", "碼", "コード", "코드", "인증번호", "passwor", "passwort", "kennwort"]
 
         init(_ bytes: Substring.UTF8View.SubSequence) {
@@ -67,7 +68,7 @@ enum MailCodes {
                 .filter { !$0.isEmpty }
         }
 
-        /// Whether it has a word such as "code".
+        /// Whether the line has a word such as "code".
         var announces: Bool {
             words.contains { word in
                 let word = word.lowercased()
@@ -83,7 +84,7 @@ enum MailCodes {
 
         func codes(announced: () -> Bool) -> [String] {
             let digits = words.map { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? $0.utf8.count : 0 }
-            // A number in two halves: "123 456".
+            // A number may be in two halves: "123 456".
             if words.count == 2, digits == [3, 3] || digits == [4, 4] { return [words.joined()] }
             if words.count == 1 { return alone(words[0], digits: digits[0], announced: announced) }
             var codes: [String] = []
@@ -103,19 +104,19 @@ enum MailCodes {
             return announced() || announces ? [word] : []
         }
 
-        /// Of a copyright.
+        /// Returns whether the word at this index is the year of a copyright.
         private func isYear(_ place: Int) -> Bool {
             place > 0 && ["©", "c", "copyright"].contains(words[place - 1].lowercased())
         }
 
-        /// Capital letters and digits, some of both.
+        /// Returns whether the word has both capital letters and digits, and nothing else.
         private static func isMixed(_ word: String, lengths: ClosedRange<Int>) -> Bool {
             let letters = word.utf8.count { (0x41...0x5A).contains($0) }
             let digits = word.utf8.count { (0x30...0x39).contains($0) }
             return letters > 0 && digits > 0 && letters + digits == word.utf8.count && lengths.contains(word.utf8.count)
         }
 
-        /// `123-456`, `ABC-D2F`, `G-123456`.
+        /// Returns whether the word is a code with hyphens: `123-456`, `ABC-D2F`, `G-123456`.
         private static func isDivided(_ word: String, needsDigit: Bool) -> Bool {
             let halves = word.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             guard halves.count == 2 || halves.count == 3, word.utf8.count >= 7 else { return false }
@@ -123,7 +124,7 @@ enum MailCodes {
                 (1...6).contains(half.count)
                     && half.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }
             }
-            // A date is none.
+            // A date isn't a code.
             let isDate = halves.count == 3 && halves.allSatisfy { $0.allSatisfy { (0x30...0x39).contains($0) } }
             let lastHasDigit = halves.last?.contains { (0x30...0x39).contains($0) } ?? false
             return isPlain && !isDate && (!needsDigit || lastHasDigit)

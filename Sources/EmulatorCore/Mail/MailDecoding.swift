@@ -1,15 +1,16 @@
-// How mails write what isn't ASCII: <https://www.rfc-editor.org/rfc/rfc2045#section-6>, <https://www.rfc-editor.org/rfc/rfc2047>
+// Decoding of texts in mails that aren't ASCII: <https://www.rfc-editor.org/rfc/rfc2045#section-6>,
+// <https://www.rfc-editor.org/rfc/rfc2047>
 
 import Text
 
-/// Encoded words in header fields: `=?UTF-8?B?SGVsbG8=?=`.
+/// Decodes encoded words in header fields: `=?UTF-8?B?SGVsbG8=?=`.
 enum EncodedWords {
-    /// What isn't an encoded word stays as it is.
+    /// Returns the text with its encoded words decoded.
     static func decode(_ text: String) -> String {
         guard text.contains("=?") else { return text }
         let bytes = Array(text.utf8)
         var output = ""
-        /// Where what wasn't decoded begins, and whether an encoded word stands before it.
+        /// The beginning of the text that isn't decoded yet, and whether it follows an encoded word.
         var plain = 0
         var followsWord = false
         var place = 0
@@ -19,7 +20,7 @@ enum EncodedWords {
                 continue
             }
             let between = bytes[plain..<place]
-            // Blanks between two encoded words are there for the lines' sake.
+            // Blanks between two encoded words only separate lines.
             if !(followsWord && between.allSatisfy({ $0 == 0x20 || $0 == 0x09 })) {
                 output += String(decoding: between, as: UTF8.self)
             }
@@ -29,7 +30,7 @@ enum EncodedWords {
         return (output + String(decoding: bytes[plain...], as: UTF8.self)).withoutEndlessMarks
     }
 
-    /// The longest name of a character set.
+    /// The length of the longest name of a character set.
     private static let nameLimit = 60
 
     private static func word(_ bytes: [UInt8], at start: Int) -> (text: String, end: Int)? {
@@ -37,7 +38,7 @@ enum EncodedWords {
         guard head.starts(with: [0x3D, 0x3F]), let mark = head.dropFirst(2).firstIndex(of: 0x3F), mark > start + 2,
             mark + 2 < bytes.count, bytes[mark + 2] == 0x3F
         else { return nil }
-        // A language may stand behind the name: https://www.rfc-editor.org/rfc/rfc2231#section-5
+        // A language may follow the name: https://www.rfc-editor.org/rfc/rfc2231#section-5
         let name = String(decoding: bytes[(start + 2)..<mark].prefix { $0 != 0x2A }, as: UTF8.self)
         let content = bytes[(mark + 3)...].prefix { $0 != 0x3F && $0 != 0x20 }
         guard content.endIndex + 1 < bytes.count, bytes[content.endIndex] == 0x3F, bytes[content.endIndex + 1] == 0x3D
@@ -52,7 +53,7 @@ enum EncodedWords {
     }
 }
 
-/// How a body is written so that it passes as lines of ASCII.
+/// Decodes bodies that were encoded as lines of ASCII.
 enum TransferEncoding {
     static func decode(_ body: ArraySlice<UInt8>, _ name: String) -> [UInt8] {
         switch plainName(name) {
@@ -62,14 +63,14 @@ enum TransferEncoding {
         }
     }
 
-    /// Whether what it stands for differs from what it is written as.
+    /// Returns whether the encoding changes the bytes.
     static func isEncoded(_ name: String) -> Bool { ["base64", "quoted-printable"].contains(plainName(name)) }
 
     private static func plainName(_ name: String) -> String {
         String(name.lowercased().prefix { $0.isLetter || $0.isNumber || $0 == "-" })
     }
 
-    /// What isn't of the alphabet is skipped, as <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
+    /// Decodes Base64. Characters outside its alphabet are skipped, as <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
     static func base64(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count / 4 * 3)
@@ -101,7 +102,7 @@ enum TransferEncoding {
         }
     }
 
-    /// An equals sign that escapes nothing stays.
+    /// Decodes quoted-printable text. An equals sign that escapes nothing is kept.
     static func quotedPrintable(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)

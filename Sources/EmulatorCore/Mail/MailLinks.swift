@@ -1,13 +1,14 @@
 import Text
 
-/// The addresses that a mail asks its reader to open.
+/// Finds the URLs that a mail asks its reader to open.
 enum MailLinks {
-    /// How many are kept, how long one may be, and how much of a text is looked at, in bytes.
+    /// The number of links that are kept, the length of the longest, and the length of the text that is searched, in
+    /// bytes.
     private static let limit = (links: 100, length: 8 << 10, text: 1 << 20)
     private static let others: Set<String> = ["about", "blob", "cid", "data", "file", "javascript", "mid", "vbscript"]
 
-    /// Those of the text in their order, then what only the HTML has; each once. Of any scheme that is followed by `//`, so that
-    /// links into apps are found, too.
+    /// Returns the links of the text in their order, then those that only the HTML has, each once. Any scheme with `//`
+    /// after it counts, so that links into apps are found, too.
     static func find(text: String?, html: String?) -> [String] {
         var found = Found()
         if let text { bare(Array(text.utf8.prefix(limit.text)), &found) }
@@ -17,7 +18,8 @@ enum MailLinks {
             guard case .tag(let tag) = piece, !tag.isEnd, tag.name == "a" || tag.name == "area",
                 let value = tag.attributes.first(where: { $0.name == "href" })?.value
             else { continue }
-            // Blanks around it and line breaks in it are no part of it: https://url.spec.whatwg.org/#url-parsing
+            // Blanks around an address and line breaks in it aren't part of it:
+            // https://url.spec.whatwg.org/#url-parsing
             let bytes = HTMLText.unescaped(value).filter { $0 > 0x20 && $0 != 0x7F }
             if let mark = bytes.firstIndex(of: UInt8(ascii: ":")), scheme(bytes, before: mark) == 0 { found.add(bytes) }
         }
@@ -50,7 +52,7 @@ enum MailLinks {
         }
     }
 
-    /// Where the scheme begins that ends here, if `//` follows and it is one that people open.
+    /// Returns where the scheme before `mark` begins, if `//` follows, and people can open such URLs.
     private static func scheme(_ text: [UInt8], before mark: Int) -> Int? {
         guard text[mark...].prefix(3).elementsEqual("://".utf8) else { return nil }
         let name = text[..<mark].suffix(32).reversed().prefix { byte in
@@ -69,7 +71,7 @@ enum MailLinks {
         while place < text.count {
             let byte = text[place]
             if byte <= 0x20 || byte == 0x7F || ends.contains(byte) { break }
-            // Blanks and quotation marks beyond ASCII.
+            // These are blanks and quotation marks beyond ASCII.
             let pair = text[place...].prefix(2)
             if [[0xC2, 0xA0], [0xC2, 0xBB], [0xE2, 0x80], [0xE3, 0x80]].contains(where: { pair.elementsEqual($0) }) {
                 break
@@ -81,10 +83,10 @@ enum MailLinks {
 
     private static let marks: Set<UInt8> = Set(".,;:!?'*".utf8)
 
-    /// Without what belongs to the sentence around it.
+    /// Returns a link without the punctuation of the sentence around it.
     private static func trimmed(_ link: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var link = link
-        /// How many more brackets are closed than opened.
+        /// The number of closing brackets of a kind without an opening one.
         var excess: [UInt8: Int] = [:]
         for byte in link {
             switch byte {

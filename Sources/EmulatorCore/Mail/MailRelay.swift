@@ -1,11 +1,12 @@
-/// A mail on its way to one recipient, as a provider judges it that relays mail to people who hide their address.
+/// A mail to one recipient, for the verdict of a provider that relays mail to people who hide their address.
 package struct MailInTransit: Sendable {
     package let world: World
     /// The envelope's sender; empty for a bounce.
     package let sender: String
     /// The envelope's recipient.
     package let recipient: String
-    /// `nil` as long as only the envelope is known: the sender's server asks for each recipient before it sends the mail.
+    /// The content; `nil` when only the envelope is known, because the sender's server asks for each recipient before
+    /// it sends the mail.
     package let content: ReceivedContent?
 
     package init(in world: World, from sender: String, to recipient: String, content: ReceivedContent? = nil) {
@@ -16,12 +17,12 @@ package struct MailInTransit: Sendable {
     }
 }
 
-/// What a mail says, as it came and as it is read.
+/// The content of a mail, as bytes and parsed.
 package struct ReceivedContent: Sendable {
-    /// Lines ended by CR LF.
+    /// The bytes, with CR LF at the ends of lines.
     package let raw: [UInt8]
     package let read: ReadMail
-    /// What a message keeps beside the mail. It is looked for once, however many recipients there are.
+    /// The parts that a message has beside the mail. They are found once for all recipients.
     package let subject: String?
     package let links: [String]
     package let codes: [String]
@@ -35,24 +36,24 @@ package struct ReceivedContent: Sendable {
     }
 }
 
-/// What becomes of a mail at a relay.
+/// The verdict of a relay on a mail.
 package enum RelayVerdict: Sendable {
-    /// Nothing speaks against the envelope; the content is judged when it is there.
+    /// The envelope is accepted; the content is judged when it is there.
     case accepted
     case forwarded(ForwardedMail)
-    /// The sender is told.
+    /// The mail is refused, and the sender is told.
     case refused(MailRefusal)
-    /// The sender isn't told, and nobody gets the mail.
+    /// Nobody gets the mail, and the sender isn't told.
     case lost(Diagnosis)
 }
 
-/// How a relay hands a mail on.
+/// The changes of a relay to a mail that it forwards.
 package struct ForwardedMail: Sendable, Equatable {
-    /// The address to which it goes.
+    /// The address to which it is forwarded.
     package let recipient: String
-    /// The envelope's sender from there on.
+    /// The sender in the forwarded mail's envelope.
     package let sender: String
-    /// Header fields that take the place of those of the same name.
+    /// Header fields that replace those of the same name.
     package let fields: [InboxMessage.HeaderField]
 
     package init(to recipient: String, from sender: String, fields: [InboxMessage.HeaderField]) {
@@ -63,7 +64,8 @@ package struct ForwardedMail: Sendable, Equatable {
 }
 
 extension InboxMessage.HeaderField {
-    /// A field that holds mailboxes, such as `From`, names in quotes: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
+    /// Makes a field of mailboxes, such as `From`, with names in quotes:
+    /// <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
     package init(name: String, mailboxes: [Mailbox]) {
         let written = mailboxes.map { mailbox in
             guard let name = mailbox.name, !name.isEmpty else { return mailbox.address }
@@ -78,11 +80,11 @@ extension InboxMessage.HeaderField {
     }
 }
 
-/// The answer to a mail that isn't taken: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
+/// The reply to a refused mail: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
 package struct MailRefusal: Sendable {
-    /// 550, say.
+    /// The reply's code, such as 550.
     package let code: Int
-    /// The enhanced status code, such as `5.1.1`, where there is one: <https://www.rfc-editor.org/rfc/rfc3463>.
+    /// The enhanced status code, such as `5.1.1`; `nil` without one: <https://www.rfc-editor.org/rfc/rfc3463>.
     package let status: String?
     package let text: String
     package let diagnosis: Diagnosis

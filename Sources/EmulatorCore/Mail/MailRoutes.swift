@@ -1,8 +1,7 @@
 import Synchronization
 import Time
 
-/// What a daemon does with mail beside keeping it. Whoever does it belongs to the daemon, and is known here only as long as it is
-/// there.
+/// The daemon's services for mail, beside the inbox. They belong to the daemon, and this refers to them weakly.
 package final class MailRoutes: Sendable {
     private struct Routes {
         weak var submission: (any MailSubmission)?
@@ -12,29 +11,29 @@ package final class MailRoutes: Sendable {
 
     init() {}
 
-    /// Takes mails as an SMTP server would, whether or not there is a port for SMTP.
+    /// The service that takes mails like an SMTP server, whether or not there is a port for SMTP.
     package var submission: (any MailSubmission)? {
         get { routes.withLock { $0.submission } }
         set { routes.withLock { $0.submission = newValue } }
     }
 }
 
-/// Takes mails without a connection.
+/// Accepts mails without a connection.
 package protocol MailSubmission: AnyObject, Sendable {
-    /// Judges a mail and puts it into the inbox, as at the end of its data. `raw` has lines ended by CR LF. `request` is the ID of
-    /// the request that brought it.
+    /// Judges a mail and puts it into the inbox, as at the end of its data. `raw` has lines ended by CR LF. `request`
+    /// is the ID of the request with the mail.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail
 }
 
-/// What became of a mail for all its recipients.
+/// The outcome of a mail for all its recipients.
 package struct SubmittedMail: Sendable {
-    /// What lies in the inbox because of it; a mail that a relay refused does, too.
+    /// The messages that it has added to the inbox, including a mail that a relay refused.
     package let messages: [InboxMessage]
-    /// Who doesn't get it, and why.
+    /// The recipients who don't get it, each with the refusal.
     package let refusals: [(recipient: String, refusal: MailRefusal)]
-    /// How much later whoever sends it is to be answered.
+    /// The time by which the answer to the sender is delayed.
     package var delay = TimeSpan.zero
 
     package init(_ messages: [InboxMessage], refusals: [(recipient: String, refusal: MailRefusal)] = []) {

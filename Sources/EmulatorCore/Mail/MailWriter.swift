@@ -1,10 +1,10 @@
-// A mail as servers and programs exchange it: <https://www.rfc-editor.org/rfc/rfc5322>,
+// Mails in the form in which servers and programs exchange them: <https://www.rfc-editor.org/rfc/rfc5322>,
 // <https://www.rfc-editor.org/rfc/rfc2045>, <https://www.rfc-editor.org/rfc/rfc2046>
 
 extension InboxMessage {
     package struct HeaderField: Codable, Sendable, Equatable {
         package let name: String
-        /// As people read it.
+        /// The value as people read it.
         package let value: String
 
         package init(name: String, value: String) {
@@ -13,11 +13,12 @@ extension InboxMessage {
         }
     }
 
-    /// What a mail that is written here says of itself, as people read it; empty for a text message. `content` has those of any.
+    /// The header fields of a mail that is written here, as people read them; empty for a text message. `content` has
+    /// those of any mail.
     package var headers: [HeaderField] {
         guard message.kind == .mail else { return [] }
         if let fields = message.fields {
-            // Of the original's form, nothing holds any more.
+            // Fields about the original's form don't apply any more.
             let others = fields.filter { field in
                 let name = field.name.lowercased()
                 return !name.hasPrefix("content-") && name != "mime-version" && name != "dkim-signature"
@@ -40,7 +41,7 @@ extension InboxMessage {
         return fields
     }
 
-    /// The same in every run, if the world's time is.
+    /// The mail's Message-ID, which is the same in every run with the same clock.
     private var messageID: String { "<\(number).\(time.milliseconds)@\(message.from.domain ?? "localhost")>" }
 
     /// The mail in the Internet Message Format, as its sender wrote it; empty for a text message.
@@ -62,18 +63,18 @@ extension InboxMessage {
         case "To": message.to.headerText
         case "Reply-To": message.replyTo?.headerText ?? ""
         case "Subject": HeaderText.encode(field.value)
-        // The others are made of nothing that a request brought.
+        // No value of the other fields comes from a request.
         default: field.value
         }
     }
 }
 
-/// What a mail that is written here says: a text, HTML, or both as alternatives.
+/// The body of a mail that is written here: a text, HTML, or both as alternatives.
 struct MailBody {
     let text: String?
     let html: String?
-    /// Quoted-printable text can't hold it if it begins with `=_`: an equals sign stands there only before hexadecimal digits or at
-    /// the end of a line.
+    /// The boundary. Quoted-printable text can't have a line that begins with `=_`, because an equals sign is followed
+    /// by hexadecimal digits or the end of a line.
     let boundary: String
 
     var contentType: String {
@@ -81,7 +82,7 @@ struct MailBody {
         return text == nil ? "text/html; charset=utf-8" : "multipart/alternative; boundary=\"\(boundary)\""
     }
 
-    /// The rest of the header, and what follows it.
+    /// The rest of the header, and the content.
     var written: String {
         guard let text, let html else { return encoded(text ?? html ?? "") }
         // The last part is the one that a reader should prefer.
@@ -98,11 +99,11 @@ struct MailBody {
     }
 }
 
-/// <https://www.rfc-editor.org/rfc/rfc2045#section-6.7>
+/// Encodes texts as quoted-printable: <https://www.rfc-editor.org/rfc/rfc2045#section-6.7>
 enum QuotedPrintable {
     private static let lineLimit = 75
 
-    /// A text whose line breaks are kept as line breaks.
+    /// Returns an encoded text whose line breaks remain line breaks.
     static func encode(_ text: String) -> String {
         var output: [UInt8] = []
         var column = 0

@@ -1,15 +1,15 @@
-/// What a message says, as people read it.
+/// The content of a message, as people read it.
 package struct MessageContent: Sendable {
-    /// Empty for a text message.
+    /// The header fields; empty for a text message.
     package var headers: [InboxMessage.HeaderField]
     package var text: String?
     package var html: String?
-    /// What a reader should know of how it is shown.
+    /// Notes for the reader about how it is shown.
     package var notes: [String]
 }
 
 extension InboxMessage {
-    /// Reads a mail of the world's that came from outside, as `World.mail` does.
+    /// Returns the content. A mail that came from outside is read like by `World.mail`.
     package func content(in world: World) -> MessageContent {
         guard message.received != nil else {
             return MessageContent(headers: headers, text: message.text, html: message.html, notes: [])
@@ -18,7 +18,7 @@ extension InboxMessage {
         return MessageContent(headers: mail.headers, text: mail.text, html: mail.html, notes: mail.notes)
     }
 
-    /// What an attachment holds, by its number in `message.attachments`, from 1; `nil` where there is none.
+    /// Returns the content of an attachment, by its number in `message.attachments`, from 1; `nil` when there is none.
     package func attachment(
         _ number: Int, in world: World
     ) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
@@ -28,7 +28,7 @@ extension InboxMessage {
         return (message.attachments[number - 1], mail.content(of: number - 1))
     }
 
-    /// The images that the mail's HTML shows from the mail itself, by the identifiers by which it names them.
+    /// Returns the images in the mail that its HTML shows, by the identifiers by which it names them.
     package func inlineImages(in world: World) -> [String: (type: String, bytes: [UInt8])] {
         guard message.received != nil else { return [:] }
         let mail = world.mail(self)
@@ -41,7 +41,7 @@ extension InboxMessage {
         return images
     }
 
-    /// The mail as the person gets it behind the relay; `nil` where no relay forwarded it.
+    /// The mail as the person behind the relay gets it; `nil` when no relay forwarded it.
     package var forwarded: [UInt8]? {
         guard message.kind == .mail, let relay = message.relay, relay.forwardedTo != nil else { return nil }
         return HeaderRewriting.replace(raw, with: relay.fields)

@@ -1,19 +1,19 @@
 import Text
 
-/// A mail that somebody else wrote, as far as it is shown: its header, its text, its HTML, and what is attached.
+/// A parsed mail from outside: its header, its text, its HTML, and its attachments.
 /// <https://www.rfc-editor.org/rfc/rfc5322>, <https://www.rfc-editor.org/rfc/rfc2045>
 ///
-/// Nothing that a sender writes is refused: what can't be understood is shown as it stands. Reading takes time in proportion to
-/// the mail, however its parts are nested.
+/// Nothing that a sender writes is refused: a part that can't be parsed is shown as it is. Parsing takes time in
+/// proportion to the mail, however its parts are nested.
 package struct ReadMail: Sendable {
     package struct Attachment: Codable, Sendable, Equatable {
-        /// As the sender calls it; `nil` where it has no name.
+        /// The sender's name for it; `nil` if it has none.
         package var name: String?
-        /// Such as `image/png`, in lower case.
+        /// The type in lower case, such as `image/png`.
         package let type: String
-        /// Bytes, decoded; 0 where nobody asked.
+        /// The number of bytes when decoded; 0 if it wasn't measured.
         package let size: Int
-        /// By which the mail's HTML shows it (`cid:`): <https://www.rfc-editor.org/rfc/rfc2392>.
+        /// The identifier by which the mail's HTML shows it (`cid:`): <https://www.rfc-editor.org/rfc/rfc2392>.
         package var contentID: String?
 
         package init(name: String?, type: String, size: Int, contentID: String? = nil) {
@@ -24,7 +24,7 @@ package struct ReadMail: Sendable {
         }
     }
 
-    /// In the order of the mail, as people read them. At most a thousand.
+    /// The header fields in their order, as people read them. At most a thousand.
     package let headers: [InboxMessage.HeaderField]
     package let from: [Mailbox]
     package let sender: [Mailbox]
@@ -36,16 +36,16 @@ package struct ReadMail: Sendable {
     /// The first part of HTML.
     package private(set) var html: String?
     package private(set) var attachments: [Attachment] = []
-    /// What a reader should know of how it is shown.
+    /// Notes for the reader about how it is shown.
     package private(set) var notes: [String] = []
 
     private var attached: [MIMEPart] = []
     private let measuresAttachments: Bool
 
-    /// How many parts are looked at, and how deep one may lie in others.
+    /// The number of parts that are read, and the depth to which they may be nested.
     private static let limit = (parts: 200, depth: 8)
 
-    /// How long an attachment is, is only known when it is decoded, which costs more than all else.
+    /// Parses a mail. Measuring attachments means decoding them, which costs more than everything else.
     package init(_ raw: [UInt8], measuresAttachments: Bool = true) {
         self.measuresAttachments = measuresAttachments
         let whole = MIMEPart(raw[...])
@@ -62,19 +62,19 @@ package struct ReadMail: Sendable {
         if left == 0 { notes.append("The mail has more parts: the first \(ReadMail.limit.parts) are shown.") }
     }
 
-    /// The first header field of this name, in any case.
+    /// Returns the first header field of this name, in any case.
     package func header(_ name: String) -> String? {
         let name = name.lowercased()
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// What the attachment of this index holds.
+    /// Returns the content of the attachment at this index.
     package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
 
-    /// About how many bytes it takes, with the mail that it was read from, which is `count` bytes long.
+    /// Returns the approximate number of bytes that it takes, with the mail of `count` bytes from which it was parsed.
     func size(ofRaw count: Int) -> Int {
         let fields = headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
-        // The fields of the parts stand once more beside their bodies, and the mailboxes beside the header's.
+        // The fields of the parts are stored beside their bodies, too, and the mailboxes beside the header's fields.
         return 4_096 + 2 * count + 2 * fields + (text?.utf8.count ?? 0) + (html?.utf8.count ?? 0)
     }
 
@@ -90,7 +90,7 @@ package struct ReadMail: Sendable {
         let disposition = part.disposition
         let name = disposition.parameters["filename"] ?? type.parameters["name"]
         let isAttached = disposition.value == "attachment" || name != nil
-        // Parts that nobody can find are a text.
+        // Without a boundary, parts can't be found, so the body is shown as text.
         switch boundary == "" ? "text/plain" : type.value {
         case "text/html" where !isAttached && html == nil: html = shown(part, type)
         case "text/plain" where !isAttached && text == nil:
@@ -130,23 +130,23 @@ package struct ReadMail: Sendable {
 }
 
 extension MIMEPart {
-    /// The body, decoded.
+    /// The decoded body.
     var content: [UInt8] { TransferEncoding.decode(body, field("Content-Transfer-Encoding") ?? "") }
 
-    /// How many bytes `content` has.
+    /// The number of bytes of `content`.
     fileprivate var contentSize: Int {
         let name = field("Content-Transfer-Encoding") ?? ""
         return TransferEncoding.isEncoded(name) ? TransferEncoding.decode(body, name).count : body.count
     }
 
-    /// Reads all fields of this name.
+    /// Returns the mailboxes of all fields of this name.
     fileprivate func mailboxes(_ name: String) -> [Mailbox] {
         let name = name.lowercased()
         return AddressList.read(fields.filter { $0.name.lowercased() == name }.map(\.value)).mailboxes
     }
 }
 
-/// Text whose paragraphs were broken into lines: <https://www.rfc-editor.org/rfc/rfc3676>.
+/// Joins lines into which the paragraphs of a text were broken: <https://www.rfc-editor.org/rfc/rfc3676>.
 enum FlowedText {
     static func joined(_ text: String, deletesSpace: Bool) -> String {
         var output = ""
@@ -154,7 +154,8 @@ enum FlowedText {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             let quotes = line.utf8.prefix { $0 == UInt8(ascii: ">") }.count
             var content = line.dropFirst(quotes)
-            // A space was put before what looks like a quote or like the beginning of a mailbox file's mail.
+            // The sender has put a space before lines that look like a quote, or like the beginning of a mail in a
+            // mailbox file.
             if content.first == " " { content = content.dropFirst() }
             let isSignature = content == "-- "
             let joins = last.map { $0.isOpen && $0.quotes == quotes && !isSignature } ?? false

@@ -1,20 +1,20 @@
 import JOSE
 
-/// A mail as it came, byte for byte. What is read from it is read again when it is shown, so that it is kept only once.
+/// A mail as it came, byte for byte. It is parsed again when it is shown, so that it is stored only once.
 package struct ReceivedMail: Codable, Sendable, Equatable {
-    /// Lines ended by CR LF.
+    /// The bytes, with CR LF at the ends of lines.
     package let raw: [UInt8]
 
     package init(_ raw: [UInt8]) { self.raw = raw }
 
-    /// What is kept beside the mail is to be small, whatever stands in it.
+    /// The number of elements that are kept of each list beside the mail, so that they stay small for any mail.
     fileprivate static let copiesLimit = 100
 
     static func summary(_ text: String) -> String {
         text.utf8.count <= 1_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000)))
     }
 
-    /// Base64, a third of the length of a list of numbers.
+    /// Decodes Base64, which is a third of the length of a list of numbers.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         raw = TransferEncoding.base64(Array(text.utf8)[...])
@@ -27,8 +27,8 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 }
 
 extension SentMessage {
-    /// A mail that the app under test sent. `sender` and `recipients` are the envelope's; a mail to several lies in the inbox once,
-    /// except for those whose addresses are a relay's.
+    /// Makes a message of a mail that the app under test sent. `sender` and `recipients` are the envelope's. A mail to
+    /// several recipients is one message in the inbox, except for those at a relay's addresses.
     package init(
         received content: ReceivedContent, from sender: String, to recipients: [String], relay: Relay? = nil,
         request: String?

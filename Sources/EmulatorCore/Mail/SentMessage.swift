@@ -5,7 +5,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
         case text
     }
 
-    /// What mail servers tell each other, whatever the headers say: <https://www.rfc-editor.org/rfc/rfc5321#section-2.3.1>.
+    /// The envelope of a mail, which servers exchange whatever the headers say:
+    /// <https://www.rfc-editor.org/rfc/rfc5321#section-2.3.1>.
     package struct Envelope: Codable, Sendable, Equatable {
         package let from: String
         package let to: [String]
@@ -16,21 +17,21 @@ package struct SentMessage: Codable, Sendable, Equatable {
         }
     }
 
-    /// What a relay did with a mail to one of its addresses, behind which somebody hides.
+    /// The treatment of a mail by a relay, at whose address somebody hides.
     package struct Relay: Codable, Sendable, Equatable {
-        /// Whose relay it is, as people write it.
+        /// The relay's name, as people write it.
         package let title: String
         /// The address at the relay.
         package let address: String
-        /// Who gets it from the relay; `nil` where the relay refused the mail, or lost it.
+        /// The address to which the relay forwarded it; `nil` if the relay refused the mail, or lost it.
         package let forwardedTo: String?
-        /// The envelope's sender from the relay on.
+        /// The sender in the forwarded mail's envelope.
         package let sender: String?
-        /// Header fields that the relay put in the place of those of the same name.
+        /// Header fields that the relay has put in place of those of the same name.
         package let fields: [InboxMessage.HeaderField]
-        /// The relay's answer, or in words what it did. `nil` where the sender wasn't told anything.
+        /// The relay's reply, or what it did in words. `nil` if the sender wasn't told anything.
         package let refusal: String?
-        /// Why nobody gets it, and what to do.
+        /// The reason why nobody gets it, and what to do.
         package let reason: String?
 
         package init(
@@ -58,34 +59,34 @@ package struct SentMessage: Codable, Sendable, Equatable {
                 title: title, address: address, forwardedTo: nil, refusal: answer, reason: refusal.diagnosis.line)
         }
 
-        /// Taken, and given to nobody.
+        /// A mail that was accepted, and forwarded to nobody.
         package init(title: String, address: String, lost diagnosis: Diagnosis) {
             self.init(title: title, address: address, forwardedTo: nil, refusal: nil, reason: diagnosis.line)
         }
     }
 
     package let kind: Kind
-    /// For a text message, who it says that it is from; for a mail, an address.
+    /// The sender: an address for a mail, the name of a sender for a text message.
     package var from: Mailbox
     /// The first recipient.
     package var to: Mailbox
     package var envelope: Envelope
-    /// Who the mail says gets a copy.
+    /// The Cc field.
     package var cc: [Mailbox] = []
     package var replyTo: Mailbox?
-    /// A text message has none.
+    /// The subject; `nil` for a text message.
     package var subject: String?
     package var text: String?
     package var html: String?
-    /// URLs that the person is to open.
+    /// The URLs that the person is asked to open.
     package var links: [String]
-    /// What the person, or the page behind a link, is to enter.
+    /// The codes that the person, or the page behind a link, is asked to enter.
     package var codes: [String]
     package var attachments: [ReadMail.Attachment] = []
     package var relay: Relay?
-    /// The mail as it came; `nil` for one that is written from the other properties.
+    /// The bytes of a mail from outside; `nil` for one that is written from the other properties.
     package var received: ReceivedMail?
-    /// The header fields of a mail that is written from what was read of another; `nil` for all others.
+    /// The header fields of a mail that is written from another parsed one; `nil` for all others.
     package var fields: [InboxMessage.HeaderField]?
     /// The ID of the request for which it was sent.
     package let request: String?
@@ -108,10 +109,10 @@ package struct SentMessage: Codable, Sendable, Equatable {
         self.request = request
     }
 
-    /// Whether a relay gave it to nobody.
+    /// Whether a relay forwarded it to nobody.
     package var isUndelivered: Bool { relay.map { $0.forwardedTo == nil } ?? false }
 
-    /// About how many bytes it takes.
+    /// The approximate number of bytes that it takes.
     package var size: Int {
         let people = [from, to] + cc
         let texts =
@@ -123,7 +124,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     }
 }
 
-/// An address, and the name that stands with it.
+/// An address with a name.
 package struct Mailbox: Codable, Sendable, Equatable {
     package let name: String?
     /// An e-mail address, or a phone number.
@@ -134,10 +135,10 @@ package struct Mailbox: Codable, Sendable, Equatable {
         self.name = name
     }
 
-    /// For people: `Example <noreply@example.com>`.
+    /// The mailbox in the form for people: `Example <noreply@example.com>`.
     package var display: String { name.map { "\($0) <\(address)>" } ?? address }
 
-    /// What stands behind the `@`, if only letters, digits, hyphens and points do.
+    /// The part behind the `@`, if it has only letters, digits, hyphens and points.
     var domain: String? {
         guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let domain = address.utf8[mark...].dropFirst()
