@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Limits how many of something there are at once. Each is counted while its lease exists.
+/// Limits the number of things that exist at once. Each counts while its lease exists.
 package final class Allowance: Sendable {
     package let limit: Int
     private let taken = Atomic<Int>(0)
@@ -9,10 +9,10 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// How many requests for one were refused.
+    /// The number of refused requests for a lease.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
-    /// Takes one; `nil` when none is left.
+    /// Returns a lease; `nil` when the limit is reached.
     package func take() -> Lease? {
         guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
             taken.wrappingSubtract(1, ordering: .relaxed)
@@ -22,10 +22,10 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// One was refused for another reason than that none is left.
+    /// Counts a refusal for another reason than the limit.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Gives the place back when the last reference to it is gone.
+    /// Counts as one thing until the last reference to it is gone.
     package final class Lease: Sendable {
         private let allowance: Allowance
 

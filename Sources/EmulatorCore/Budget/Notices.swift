@@ -2,14 +2,13 @@ import Logging
 import Synchronization
 import Time
 
-/// What would otherwise be repeated in the log: each kind of warning is logged once a minute at most, what is said once a
-/// single time.
+/// Logs warnings without repeating them: each kind once a minute at most, and one-time messages once.
 package final class Notices: Sendable {
     private static let interval = 60
     private let logger: Logger
-    /// When each kind was logged last, on the machine's monotonic clock, in seconds.
+    /// The time when each kind was logged last, in seconds of the machine's monotonic clock.
     private let told = Mutex<[Kind: Int]>([:])
-    /// What has been said once, as far as it is remembered.
+    /// The one-time messages that were logged.
     private let said = Mutex<Set<String>>([])
     private static let saidLimit = 200
 
@@ -35,10 +34,10 @@ package final class Notices: Sendable {
         if isDue { logger.warning("\(message())") }
     }
 
-    /// Says something that can't be repeated.
+    /// Logs a warning that can't be repeated.
     package func warn(_ message: String) { logger.warning("\(message)") }
 
-    /// Says something a single time while the process runs. Of ever new messages, those after the first 200 aren't said.
+    /// Logs a message once while the process runs. After 200 different messages, new ones aren't logged.
     package func tellOnce(_ message: String) {
         let isNew = said.withLock { $0.count < Notices.saidLimit && $0.insert(message).inserted }
         if isNew { logger.notice("\(message)") }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Limits the seeds that worlds have of their own: how many, and how much memory they take together.
+/// Limits the number and the memory of the seeds that worlds have of their own.
 package final class SeedBudget: Sendable {
     package static let limit = 1_000
-    /// Bytes of memory for all of them, as ``weight(bytes:endpoints:)`` estimates it.
+    /// The bytes of memory for all of them, as ``weight(bytes:endpoints:)`` estimates it.
     package static let byteLimit = 1 << 30
 
     private let taken = Mutex((count: 0, bytes: 0))
@@ -12,11 +12,11 @@ package final class SeedBudget: Sendable {
 
     package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
 
-    /// The memory that a seed takes, in bytes, as it was measured: of what JSON can say, Firebase projects take the most for each of
-    /// their bytes. Each endpoint takes some more, and each OpenID issuer has endpoints of its own.
+    /// Returns an estimate of the bytes of memory that a seed takes, from measurements: Firebase projects take the most
+    /// for each byte of JSON. Each endpoint takes some more, and each OpenID issuer has endpoints of its own.
     static func weight(bytes: Int, endpoints: Int) -> Int { bytes * 64 + endpoints * 2_048 }
 
-    /// Reserves memory for a seed of so many bytes of JSON. `nil` when there isn't enough.
+    /// Reserves memory for a seed of so many bytes of JSON. Returns `nil` when there isn't enough.
     package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
         let bytes = SeedBudget.weight(bytes: bytes, endpoints: played.endpoints.count)
         let isTaken = taken.withLock { taken in
@@ -28,7 +28,7 @@ package final class SeedBudget: Sendable {
         return isTaken ? Lease(bytes, of: self) : nil
     }
 
-    /// Gives the room back when the last reference to it is gone.
+    /// Reserves the memory until the last reference to it is gone.
     package final class Lease: Sendable {
         private let bytes: Int
         private let budget: SeedBudget

@@ -1,18 +1,18 @@
 import HTTPServer
 import JSON
 
-/// Why something was refused: what was received, what was expected, and what to do about it. It is sent in the header
-/// `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
+/// The reason why something was refused: what was received, what was expected, and what to do about it. It is sent in
+/// the header `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
 package struct Diagnosis: Sendable, Equatable {
     package static let headerName = "Understudy-Diagnosis"
 
     package let received: String?
     package let expected: String?
     package let advice: String
-    /// What the world's seed lacks, as a seed that can be merged into it; `nil` where that wouldn't help.
+    /// The members that the world's seed lacks, as a seed that can be merged into it; `nil` if that wouldn't help.
     package private(set) var missingSeed: JSONValue?
 
-    /// The same diagnosis with what the world's seed lacks.
+    /// Returns the same diagnosis with the members that the world's seed lacks.
     package func mended(byMerging seed: JSONValue) -> Diagnosis {
         var diagnosis = self
         diagnosis.missingSeed = seed
@@ -25,7 +25,7 @@ package struct Diagnosis: Sendable, Equatable {
         self.advice = advice
     }
 
-    /// One line of printable ASCII, at most 1,000 characters.
+    /// The diagnosis in one line of printable ASCII, at most 1,000 characters.
     package var line: String {
         var text = ""
         if let received { text += "received \(received); " }
@@ -33,17 +33,18 @@ package struct Diagnosis: Sendable, Equatable {
         return Diagnosis.printable(text + advice, limit: 1000)
     }
 
-    /// `text` quoted for a diagnosis, shortened when it is long.
+    /// Returns `text` quoted for a diagnosis, shortened when it is long.
     package static func quote(_ text: String, limit: Int = 120) -> String {
         "\"\(printable(text, limit: limit))\""
     }
 
-    /// `"a" or "b"`, for what was expected; `nil` when there is nothing to choose from.
+    /// Returns `"a" or "b"`, for expected values; `nil` when there are none.
     package static func alternatives(_ values: [String]) -> String? {
         values.isEmpty ? nil : values.map { quote($0) }.joined(separator: " or ")
     }
 
-    /// For the log: what isn't printable ASCII is percent-encoded, so that no request writes to anybody's terminal.
+    /// Returns a path for the log. All but printable ASCII is percent-encoded, so that no request writes control
+    /// sequences to anybody's terminal.
     static func visible(_ path: String) -> String {
         guard !path.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return path }
         var text = ""
@@ -72,12 +73,12 @@ package struct Diagnosis: Sendable, Equatable {
     }
 }
 
-/// What surprises in an answer that refuses nothing, such as a mail that Firebase doesn't send because nobody has the address. It
-/// is sent in the header `Understudy-Note` and logged. It doesn't count as a refusal.
+/// A note about something surprising in an answer that refuses nothing, such as a mail that Firebase doesn't send
+/// because nobody has the address. It is sent in the header `Understudy-Note` and logged.
 package struct Note: Sendable, Equatable {
     package static let headerName = "Understudy-Note"
 
-    /// One line of printable ASCII, at most 1,000 characters.
+    /// The note in one line of printable ASCII, at most 1,000 characters.
     package let line: String
 
     package init(_ text: String) { line = Diagnosis.printable(text, limit: 1000) }
@@ -86,7 +87,7 @@ package struct Note: Sendable, Equatable {
 }
 
 extension Response {
-    /// The same response with a note; several notes are one line.
+    /// Returns the same response with a note; several notes are one line.
     package func noted(_ note: Note) -> Response {
         var response = self
         guard let place = response.headers.firstIndex(where: { $0.name == Note.headerName }) else {
@@ -97,7 +98,7 @@ extension Response {
         return response
     }
 
-    /// The same response, whose diagnosis goes on with `text`.
+    /// Returns the same response with `text` added to its diagnosis.
     func diagnosed(adding text: String) -> Response {
         guard !text.isEmpty, let place = headers.firstIndex(where: { $0.name == Diagnosis.headerName }) else {
             return self

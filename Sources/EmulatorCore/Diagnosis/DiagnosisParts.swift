@@ -1,6 +1,6 @@
-/// A diagnosis in its parts, as pages show it: what was received above what was expected, with the difference marked, and what to do.
+/// The parts of a diagnosis, as pages show it: received above expected, with the difference marked, and the advice.
 package struct DiagnosisParts: Sendable, Equatable {
-    /// A piece of a text. Marked ones differ from what stands beside them.
+    /// A piece of a text. Marked pieces differ from the other text.
     package struct Piece: Sendable, Equatable {
         package let text: String
         package let isMarked: Bool
@@ -16,7 +16,7 @@ package struct DiagnosisParts: Sendable, Equatable {
         advice = diagnosis.advice
     }
 
-    /// Reads a line that `Diagnosis.line` has written. What can't be told apart is in `advice`.
+    /// Reads a line that `Diagnosis.line` has written. If its parts can't be found, `advice` is all of it.
     package init(line: String) {
         var rest = line[...]
         var received: String?
@@ -38,7 +38,7 @@ package struct DiagnosisParts: Sendable, Equatable {
         self.init(Diagnosis(received: received, expected: expected, String(rest)))
     }
 
-    /// The first "; " that isn't in quotation marks.
+    /// Returns the first "; " that isn't in quotation marks.
     private static func end(of text: Substring) -> Range<Substring.Index>? {
         var isQuoted = false
         var place = text.startIndex
@@ -52,7 +52,7 @@ package struct DiagnosisParts: Sendable, Equatable {
 
     // MARK: - The difference
 
-    /// Marks where the value in one text differs from the value in the other that is most like it.
+    /// Marks the difference between the most similar values of two texts.
     private static func marked(_ received: String, _ expected: String) -> ([Piece], [Piece]) {
         func whole(_ text: String) -> [Piece] { text.isEmpty ? [] : [Piece(text: text, isMarked: false)] }
         var best: (left: Range<String.Index>, right: Range<String.Index>, alike: Int)?
@@ -81,7 +81,7 @@ package struct DiagnosisParts: Sendable, Equatable {
         ].filter { !$0.text.isEmpty }
     }
 
-    /// How many characters two texts have in common at their beginnings and at their ends.
+    /// Returns the number of characters that two texts have in common at their beginnings and at their ends.
     private static func alike(_ left: Substring, _ right: Substring) -> (prefix: Int, suffix: Int) {
         let prefix = zip(left, right).prefix { $0 == $1 }.count
         let suffix = zip(left.dropFirst(prefix).reversed(), right.dropFirst(prefix).reversed()).prefix { $0 == $1 }
@@ -89,7 +89,8 @@ package struct DiagnosisParts: Sendable, Equatable {
         return (prefix, suffix)
     }
 
-    /// What stands in quotation marks, and URLs without them. No more than a few: a diagnosis is a line.
+    /// Returns the quoted values of a text, and its URLs without quotation marks, but only a few, since a diagnosis is
+    /// a line.
     private static func values(of text: String) -> [Range<String.Index>] {
         (text.ranges(of: #/"[^"]{4,}"/#).map { text.index(after: $0.lowerBound)..<text.index(before: $0.upperBound) }
             + text.ranges(of: #/[a-z][a-z0-9+.-]*:\/\/[^\s",]+/#)).prefix(24).map { $0 }
@@ -97,14 +98,14 @@ package struct DiagnosisParts: Sendable, Equatable {
 }
 
 extension DiagnosisParts {
-    /// The parts under one another. `linked` makes a text of the advice, with what is a link in it.
+    /// Returns the parts one below another. `linked` makes HTML of the advice, with its links.
     package func html(linked: (String) -> HTML = { .text($0) }) -> HTML {
         guard !received.isEmpty || !expected.isEmpty else { return .tag("p", [], linked(advice.firstCapitalized)) }
         var rows: [HTML] = []
         func add(_ name: String, _ value: HTML) { rows.append(.group([.tag("dt", [], name), .tag("dd", [], value)])) }
         if !received.isEmpty { add("Received", DiagnosisParts.code(received)) }
         if !expected.isEmpty { add("Expected", DiagnosisParts.code(expected)) }
-        // Without an expectation, it says what is the matter.
+        // If nothing was expected, the text is a reason and not advice.
         add(expected.isEmpty ? "Why" : "Do", linked(advice.firstCapitalized))
         return .element("dl", attributes: [(name: "class", value: "diagnosis")], children: rows)
     }

@@ -1,23 +1,26 @@
 import JSON
 import Time
 
-/// A provider that knows something of values that it gave or takes, without a world: for the command `explain`.
+/// A provider that can explain values without a world, for the command `explain`.
 package protocol ExplainsValues: Provider {
-    /// What it can explain beside ID tokens, in the words of the command's help, such as "A token of GitHub's".
+    /// The values that it can explain beside ID tokens, in the words of the command's help, such as "A token of
+    /// GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
-    /// Whether `issuer` is the `iss` of its ID tokens.
+    /// Returns whether `issuer` is the `iss` of its ID tokens.
     static func isIssuer(_ issuer: String) -> Bool
-    /// What kind of address of the provider's own `email` is, such as "a private relay address"; `nil` for any other.
+    /// Returns the kind of an address that the provider gives out, such as "a private relay address"; `nil` for any
+    /// other.
     static func kind(ofEmail email: String) -> String?
-    /// What is to be said of an access token; `nil` when it hasn't the form of the provider's.
+    /// Explains an access token; `nil` when it hasn't the form of the provider's tokens.
     static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]?
-    /// What the provider is to be sent of a raw nonce; empty when that isn't fixed.
+    /// Explains which form of a raw nonce is sent to the provider; empty when any form may be.
     static func explain(rawNonce: String) -> [ExplainedPart]
-    /// What is to be said of a client secret, with a seed also of whether it fits a registration there; empty when the
-    /// provider's secrets are random texts.
+    /// Explains a client secret, and with a seed whether it fits a client there; empty when the provider's secrets are
+    /// random texts.
     static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart]
-    /// What `error`, by which a sign-in came back to the client, means, in a sentence; `nil` for one that isn't the provider's own.
+    /// Explains in a sentence an error with which a sign-in has returned to the client; `nil` for one that isn't the
+    /// provider's own.
     static func explain(error: String) -> String?
 }
 
@@ -42,21 +45,21 @@ extension Sequence where Element == any Provider.Type {
     package var explainers: [any ExplainsValues.Type] { compactMap { $0 as? any ExplainsValues.Type } }
 }
 
-/// A kind of value that only some providers can say something of.
+/// A kind of value that only some providers can explain.
 package enum ExplainedValue: Sendable {
     case clientSecret
     case accessToken
 }
 
-/// What is said under one heading.
+/// A part of an explanation under one heading.
 package struct ExplainedPart: Sendable {
-    /// One sentence about one thing.
+    /// A sentence about one thing.
     package struct Finding: Sendable {
         /// Whether it is as it should be; `nil` for a mere statement.
         package let holds: Bool?
-        /// Without a full stop.
+        /// The sentence without a full stop.
         package let text: String
-        /// The ID of the exchange that it speaks of.
+        /// The ID of the exchange that it is about.
         package let exchange: String?
 
         package init(holds: Bool?, _ text: String, exchange: String? = nil) {
@@ -65,7 +68,7 @@ package struct ExplainedPart: Sendable {
             self.exchange = exchange
         }
 
-        /// `text`, with `remedy` behind it when it doesn't hold.
+        /// A finding with `text`, followed by `remedy` if it doesn't hold.
         package init(_ holds: Bool, _ text: String, else remedy: String) {
             self.init(holds: holds, holds ? text : "\(text): \(remedy)")
         }
@@ -79,7 +82,7 @@ package struct ExplainedPart: Sendable {
         self.findings = findings
     }
 
-    /// The claims of a token, one a line.
+    /// A part with the claims of a token, one a line.
     package init(claims: JSONObject) {
         self.init("Claims", claims.members.map { Finding(holds: nil, "\($0.key): \($0.value.text)") })
     }

@@ -19,7 +19,7 @@ package enum NonceComparison: Equatable, Sendable {
     case upperCaseHex
     /// The SHA-256 of the hexadecimal text was sent to the provider.
     case hashOfHash
-    /// None of the known mistakes: most likely a new nonce was made between the two calls.
+    /// None of the known mistakes was found: most likely a new nonce was made between the two calls.
     case unrelated
 
     package init(tokenNonce: String?, rawNonce: String?) {
@@ -47,7 +47,8 @@ package enum NonceComparison: Equatable, Sendable {
         }
     }
 
-    /// What happened and what to do, in one sentence. `provider` is the name of whose ID token it is.
+    /// Returns one sentence about what happened and what to do. `provider` is the name of the one that issued the ID
+    /// token.
     package func explanation(provider: String) -> String {
         switch self {
         case .matches:

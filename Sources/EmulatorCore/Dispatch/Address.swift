@@ -100,7 +100,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// Many of these are made for each answer, so each is built in one allocation.
+    /// Returns the URL of `host` in the prefix form. Each answer needs many of them, so each is built in one allocation.
     private func prefixBase(of host: String) -> String {
         let (scheme, world) = (scheme, worldPrefix)
         var base = ""

@@ -13,7 +13,7 @@ package struct CallAnswer: Sendable {
     package let about: String
     /// The content types that it may have; none if it has no body.
     package let contents: [Content]
-    /// For a refusal, the codes that its error may have.
+    /// The codes that a refusal's error may have.
     package let codes: [String]
 
     private init(_ status: Int, _ about: String, _ contents: [Content] = [], codes: [String] = []) {

@@ -218,7 +218,7 @@ package final class Dispatcher: Sendable {
                 identified(response, request, at: address, id: context.id)
             }
         }
-        // This comes before the handler, which may revoke the credentials by which the client is known.
+        // The client is read before the handler runs, which may revoke the credentials by which it is known.
         let client = entry.provider?.client(of: exchange)
         // Faults don't apply to a scenario's own calls.
         if context.parent != Scenario.parent {

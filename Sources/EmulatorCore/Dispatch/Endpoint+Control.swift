@@ -69,7 +69,7 @@ extension Endpoint {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// The same endpoint, only for clients that may control the daemon: those of a test, unlike the app that is tested.
+    /// A copy of the endpoint, only for clients that may control the daemon: those of a test, unlike the app that is tested.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true

@@ -18,10 +18,10 @@ package struct EndpointCatalog: Sendable {
         /// Its paths at the daemon's own name.
         fileprivate let shortPaths: [String]
 
-        /// Returns `nil` for an endpoint for which no fault can be ordered.
+        /// Makes the entry of an endpoint; `nil` if no fault can be ordered for it.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
             guard let traits = endpoint.traits else { return nil }
-            // The same endpoint, spelled with a slash at its end, isn't listed again.
+            // An endpoint whose path only adds a slash to another's isn't listed.
             if let whole = traits.partOf, endpoint.path.hasSuffix("\(whole)/") { return nil }
             self.host = host
             self.provider = provider

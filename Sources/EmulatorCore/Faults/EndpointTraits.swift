@@ -70,7 +70,7 @@ package struct EndpointTraits: Sendable {
         EndpointTraits(mints: owner, answersJSON: false)
     }
 
-    /// The same traits for an endpoint whose answer is empty.
+    /// These traits for an endpoint whose answer is empty.
     package var withoutMembers: EndpointTraits {
         var traits = self
         traits.answersMembers = false

@@ -1,19 +1,19 @@
 import Platform
 
-/// Files by their paths. Every failure names the path and the system's reason.
+/// Reads and writes files by their paths. Every failure names the path and the system's reason.
 package enum File {
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let path: String
-        /// What couldn't be done: `can't be read`.
+        /// The failed action: `can't be read`.
         package let what: String
-        /// Why: `Permission denied`.
+        /// The reason: `Permission denied`.
         package let reason: String
         /// Whether there is nothing at the path.
         package let isMissing: Bool
 
         package var description: String { "\(path) \(what): \(reason)" }
 
-        /// Without a reason, the system's: `errno`.
+        /// Without a `reason`, it is the system's, from `errno`.
         package init(_ path: String, _ what: String, _ reason: String? = nil) {
             let code = errno
             self.path = path
@@ -23,9 +23,9 @@ package enum File {
         }
     }
 
-    /// The longest file that is read, in bytes.
+    /// The size of the longest file that is read, in bytes.
     package static let limit = 64 << 20
-    /// How long a pipe may have nothing to read, in milliseconds.
+    /// The time in milliseconds for which a pipe may have nothing to read.
     private static let patience: Int32 = 10_000
 
     package static func isDirectory(_ path: String) throws(Failure) -> Bool {
@@ -36,7 +36,7 @@ package enum File {
 
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     package static func names(in path: String) throws(Failure) -> [String] {
         guard let directory = opendir(path) else { throw Failure(path, "can't be read") }
         defer { closedir(directory) }
@@ -53,7 +53,7 @@ package enum File {
     /// Reads a file to its end, or a pipe that another process writes to. It may have `limit` bytes.
     package static func read(_ path: String, limit: Int = File.limit) throws(Failure) -> [UInt8] {
         let what = "can't be read"
-        // Opening a pipe waits until somebody writes to it, unless asked not to.
+        // Without this flag, opening a pipe would wait until somebody writes to it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw Failure(path, what) }
         defer { close(descriptor) }
@@ -124,8 +124,8 @@ package enum File {
         close(descriptor)
     }
 
-    /// Writes to what a person has named: a file, new or not, what a link leads to, a pipe, a device. Its mode is what the umask
-    /// leaves, and stays when it is there already. When it fails, a part may have been written.
+    /// Writes to a path that a person has named: a file, new or not, the target of a link, a pipe, a device. The mode
+    /// of a new file follows the umask; that of an existing one stays. After a failure, a part may have been written.
     package static func put(_ bytes: [UInt8], at path: String) throws(Failure) {
         let what = "can't be written"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
@@ -156,20 +156,20 @@ package enum File {
         return failure
     }
 
-    /// Removes what is at a path, a directory with all that is in it. What can't be removed stays.
+    /// Removes the file or directory at a path, with everything in it. Files that can't be removed stay.
     package static func remove(_ path: String) {
-        // A symbolic link isn't followed.
+        // Don't follow a symbolic link.
         guard unlink(path) != 0, (try? isThere(.folder, at: path)) == true else { return }
         for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
         rmdir(path)
     }
 
-    /// A name beside a path that nobody else has, or can foresee.
+    /// Returns a path beside another that nobody else uses, or can guess.
     static func draftName(for path: String) -> String {
         "\(path).\(String(UInt64.random(in: UInt64.min...UInt64.max), radix: 36))"
     }
 
-    /// Makes a directory, with those above it that don't exist.
+    /// Makes a directory, and the missing ones above it.
     package static func makeDirectory(_ path: String, mode: mode_t) throws(Failure) {
         var place = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {

@@ -3,9 +3,9 @@ import Platform
 extension File {
     package enum Kind: Sendable { case file, folder }
 
-    /// Whether there is a file, or a folder, at a path.
+    /// Returns whether there is a file, or a folder, at a path.
     ///
-    /// - Throws: Where something else is there. A symbolic link isn't followed.
+    /// - Throws: A failure if something else is there. A symbolic link isn't followed.
     package static func isThere(_ kind: Kind, at path: String) throws(Failure) -> Bool {
         let what = "can't be replaced"
         var status = stat()
@@ -24,8 +24,8 @@ extension File {
     }
 }
 
-/// New contents of a folder, and of a file beside it that tells about the folder. Readers see all files of the folder as they
-/// were or as they are to be. What others have in the folder stays there.
+/// Replaces the contents of a folder, and a file beside it that describes the folder. Readers see either all files of
+/// the folder as they were, or all new ones. Files of others in the folder stay.
 package struct FolderUpdate {
     private static let what = "can't be written"
     private let directory: String
@@ -34,19 +34,19 @@ package struct FolderUpdate {
     private let isReplaced: (String) -> Bool
     /// The mode of the folder; `nil` when there is none yet.
     private let mode: mode_t?
-    /// Where the new contents are made.
+    /// The folder in which the new contents are written.
     private let holder: String
 
     private var place: String { "\(directory)/\(folder)" }
     private var draft: String { "\(holder)/\(folder)" }
 
-    /// Changes nothing.
+    /// Prepares an update, and changes nothing.
     ///
     /// - Parameters:
     ///   - folder: Its name in the directory.
     ///   - note: The name of the file beside it.
     ///   - isReplaced: Which files of the folder, by their names, belong to its former contents.
-    /// - Throws: What is in the way: a file in the folder's place, say.
+    /// - Throws: A failure if something is in the way, such as a file in the folder's place.
     package init(
         of folder: String, and note: String, in directory: String, replacing isReplaced: @escaping (String) -> Bool
     ) throws(File.Failure) {
@@ -71,7 +71,7 @@ package struct FolderUpdate {
         }
     }
 
-    /// Writes both or, when one can't be written, neither.
+    /// Writes both, or neither if one can't be written.
     package func write(_ files: [(name: String, bytes: [UInt8])], and text: [UInt8]) throws(File.Failure) {
         guard mkdir(holder, 0o700) == 0 else { throw File.Failure(place, FolderUpdate.what) }
         do throws(File.Failure) {
@@ -88,8 +88,8 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Brings back what others had in the folder, which is the draft's now, and puts the file beside it in its place. Undoes
-    /// everything when that fails.
+    /// Moves files of others back into the folder, which is the draft now, and moves the file beside it into place.
+    /// Undoes everything if that fails.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {
@@ -115,7 +115,7 @@ package struct FolderUpdate {
         guard rename(path, other) == 0 else { throw File.Failure(other, what) }
     }
 
-    /// Removes what was written, or the former contents. What others have put there since stays.
+    /// Removes the new or the former contents. Files that others have added since stay.
     private func removeDraft() throws(File.Failure) {
         unlink("\(holder)/\(note)")
         if let names = try? File.names(in: draft) {

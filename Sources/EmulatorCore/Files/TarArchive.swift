@@ -1,18 +1,18 @@
-/// Files in one, as `tar` reads them.
+/// An archive of files in the format of `tar`.
 /// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_06>
 package struct TarArchive: Sendable {
     private static let block = 512
     private var content: [UInt8] = []
-    /// Seconds since 1970.
+    /// The time of all files, in seconds since 1970.
     private let time: Int64
 
-    /// `time` is when the files were changed, in seconds since 1970.
+    /// `time` is the time when the files were changed, in seconds since 1970.
     package init(time: Int64) { self.time = max(0, min(time, 0o77_777_777_777)) }
 
-    /// Its bytes, with the two empty blocks at the end.
+    /// The archive, with the two empty blocks at the end.
     package var bytes: [UInt8] { content + [UInt8](repeating: 0, count: 2 * TarArchive.block) }
 
-    /// Adds a file. Of the path, the last 100 bytes are kept: longer ones aren't written here.
+    /// Adds a file. Only the last 100 bytes of the path are kept, because longer paths aren't supported.
     package mutating func add(_ path: String, _ file: [UInt8]) {
         var header = [UInt8](repeating: 0, count: TarArchive.block)
         func put(_ text: String, at place: Int, _ count: Int) {
@@ -26,7 +26,7 @@ package struct TarArchive: Sendable {
         put("0", at: 156, 1)
         put("ustar", at: 257, 6)
         put("00", at: 263, 2)
-        // The sum counts its own place as spaces.
+        // The checksum counts its own bytes as spaces.
         for place in 148..<156 { header[place] = UInt8(ascii: " ") }
         let sum = header.reduce(Int64(0)) { $0 + Int64($1) }
         put(TarArchive.octal(sum, 6) + "\0 ", at: 148, 8)
@@ -35,7 +35,7 @@ package struct TarArchive: Sendable {
         if rest > 0 { content += [UInt8](repeating: 0, count: TarArchive.block - rest) }
     }
 
-    /// `digits` digits, with zeros before the number.
+    /// Returns the number in octal, with leading zeros for `digits` digits.
     private static func octal(_ number: Int64, _ digits: Int) -> String {
         let text = String(number, radix: 8)
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text

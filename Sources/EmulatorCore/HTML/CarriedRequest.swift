@@ -12,7 +12,7 @@ extension Form {
 }
 
 extension HTML {
-    /// The form field that holds an authorization request.
+    /// Returns a form field with an authorization request.
     package static func carrying(_ request: Form) -> HTML {
         .hidden("request", Base64URL.encode(Array(request.encoded.utf8)))
     }

@@ -6,12 +6,12 @@ package indirect enum HTML: Sendable {
     case style(StaticString)
     case script(StaticString)
 
-    /// An element. An attribute whose value is `nil` stands alone (`autofocus`).
+    /// Returns an element. An attribute whose value is `nil` has only a name (`autofocus`).
     package static func tag(_ name: String, _ attributes: [(String, String?)] = [], _ children: HTML...) -> HTML {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: children)
     }
 
-    /// An element that holds a text.
+    /// Returns an element with a text.
     package static func tag(_ name: String, _ attributes: [(String, String?)] = [], _ text: String) -> HTML {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: [.text(text)])
     }
@@ -22,14 +22,14 @@ package indirect enum HTML: Sendable {
 
     private static let void: Set<String> = ["input", "meta", "br", "hr", "link", "img"]
 
-    /// The document's text, `<!DOCTYPE html>` included.
+    /// The document as text, including `<!DOCTYPE html>`.
     package var document: String {
         var output = "<!DOCTYPE html>\n"
         write(to: &output)
         return output + "\n"
     }
 
-    /// The text of a part of a document. It has no line breaks: those in texts are written as references.
+    /// The text of a part of a document. It has no line breaks, because those in texts are written as references.
     package var fragment: String {
         var output = ""
         write(to: &output)
@@ -55,7 +55,7 @@ package indirect enum HTML: Sendable {
         }
     }
 
-    /// For text and attribute values, in XML as in HTML.
+    /// Returns the text escaped for HTML and XML, as text or in an attribute.
     package static func escape(_ text: String) -> String {
         var output = ""
         output.reserveCapacity(text.utf8.count)
@@ -69,7 +69,7 @@ package indirect enum HTML: Sendable {
             // Browsers normalize line breaks unless they are written as references.
             case "\r": output += "&#13;"
             case "\n": output += "&#10;"
-            // HTML can't hold it.
+            // HTML can't have this character.
             case "\0": output += "\u{FFFD}"
             default: output.unicodeScalars.append(scalar)
             }

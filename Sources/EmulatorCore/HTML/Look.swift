@@ -1,12 +1,12 @@
 import HTTPServer
 
-/// How a provider's pages look: each has colours and an order of its own kind, so that people see where they are. There are no
-/// logos.
+/// The design of a provider's pages: each has its own colours and layout, so that people see where they are. There are
+/// no logos.
 package struct Look: Sendable {
-    /// The provider's name, as people write it: at the top of each page and in its title.
+    /// The provider's name, as people write it, at the top of each page and in its title.
     package let name: String
-    /// What is laid over the rules that all pages have. Colours are custom properties of `:root`: `--ink` and `--soft` for
-    /// text, `--paper` for the page, `--card` for what lies on it, `--line`, `--act` and `--on-act` for the first button,
+    /// The style in addition to that of all pages. Colours are custom properties of `:root`: `--ink` and `--soft` for
+    /// text, `--paper` for the page, `--card` for boxes on it, `--line`, `--act` and `--on-act` for the first button,
     /// `--link` for the others.
     package let style: StaticString
 
@@ -15,15 +15,15 @@ package struct Look: Sendable {
         self.style = style
     }
 
-    /// `title` with the provider's name, unless it is in it.
+    /// Returns `title` with the provider's name, unless it has it already.
     func title(_ title: String) -> String { title.contains(name) ? title : "\(title) · \(name)" }
 
-    /// The provider's name, above everything else of the page.
+    /// The provider's name at the top of the page.
     var heading: HTML { .tag("p", [("class", "brand")], name) }
 }
 
 extension Page {
-    /// A provider's page.
+    /// Returns a provider's page.
     package static func response(title: String, status: Int = 200, look: Look, _ content: [HTML]) -> Response {
         response(
             title: look.title(title), status: status, banner: banner(standingInFor: look.name), look: look, content)

@@ -3,7 +3,7 @@ import HTTPServer
 /// The layout of all pages for people: marked as a stand-in, light and dark, readable on a phone, and without anything
 /// from other servers.
 package enum Page {
-    /// What every page says at its top.
+    /// Returns the text at the top of every page.
     package static func banner(standingInFor provider: String) -> String {
         "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
     }
@@ -34,10 +34,11 @@ package enum Page {
 
     // MARK: - Refusals
 
-    /// What stands in a page for the inspector's address and the request's ID, which only the dispatcher knows.
+    /// Placeholders in a page for the inspector's address and the request's ID, which only the dispatcher knows.
     private static let (inspectorMark, requestMark) = ("understudy-inspector:", "understudy-request")
 
-    /// Why the page refuses something, with a link to the request in the inspector, and one to register what the seed lacks.
+    /// Returns the reason for a refusal, with a link to the request in the inspector, and one to add what the seed
+    /// lacks.
     package static func why(_ diagnosis: Diagnosis) -> HTML {
         var links = [HTML.tag("a", [("href", "\(inspectorMark)requests/\(requestMark)")], "See this request")]
         if let seed = diagnosis.missingSeed {
@@ -53,7 +54,8 @@ package enum Page {
         ])
     }
 
-    /// The same body with the addresses that `why` leaves open. `base` is the daemon's own address in the request's world.
+    /// Returns the same body with the placeholders of `why` filled in. `base` is the daemon's own address in the
+    /// request's world.
     static func linked(_ body: [UInt8], base: String, id: String) -> [UInt8] {
         guard body.firstRange(of: Array(inspectorMark.utf8)) != nil else { return body }
         let text = String(decoding: body, as: UTF8.self)

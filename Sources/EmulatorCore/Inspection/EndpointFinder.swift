@@ -8,7 +8,8 @@ package struct EndpointFinder: Sendable {
 
     package func plays(_ host: String) -> Bool { table.serves(host) }
 
-    /// `nil` where nothing is served; the provider of the host, where the host is one.
+    /// Returns the endpoint, or `nil` if nothing is served there, and the provider, which may be known from the host
+    /// alone.
     package func find(_ exchange: RecordedExchange) -> (provider: (any Provider)?, endpoint: Endpoint?) {
         switch table.match(exchange.request.method, host: exchange.host, path: exchange.path) {
         case .found(let entry, _): (entry.provider, entry.endpoint)

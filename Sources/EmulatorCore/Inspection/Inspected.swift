@@ -1,16 +1,16 @@
 import JSON
 import Time
 
-// What a provider has to show of a person or a user, for the pages on which people look at a world. A provider describes
-// itself in its own words; the pages know none of them.
+// The data about a person or a user that a provider has for the inspector's pages. A provider describes itself in its
+// own words; the pages know none of them.
 
-/// Something that belongs together under a heading: profiles, apps with access, browsers that are signed in.
+/// A section under a heading: profiles, apps with access, browsers that are signed in.
 package struct InspectedSection: Sendable {
     package let title: String
-    /// A sentence about it, or where there are no items.
+    /// A sentence about it, shown also when there are no items.
     package let about: String?
     package let items: [InspectedItem]
-    /// How many more there are, older than those that are listed.
+    /// The number of older items that aren't listed.
     package let more: Int
 
     package init(_ title: String, about: String? = nil, _ items: [InspectedItem], more: Int = 0) {
@@ -20,11 +20,11 @@ package struct InspectedSection: Sendable {
         self.more = max(0, more)
     }
 
-    /// How many items of a section, and tokens of an item, are listed.
+    /// The number of items of a section, and of tokens of an item, that are listed.
     package static let limit = 20
 }
 
-/// One thing of a section, such as an app that a person has let in.
+/// An item of a section, such as an app to which a person has given access.
 package struct InspectedItem: Sendable {
     package enum Mark: String, Sendable {
         case plain = ""
@@ -35,15 +35,15 @@ package struct InspectedItem: Sendable {
     }
 
     package let title: String
-    /// What kind of thing it is, in a few words.
+    /// The kind of item, in a few words.
     package let kind: String?
     package var marks: [(text: String, mark: Mark)] = []
     package var facts: [InspectedFact] = []
-    /// What an app may do.
+    /// The scopes that an app has.
     package var scopes: [String] = []
     package var documents: [InspectedDocument] = []
     package var tokens: [InspectedToken] = []
-    /// How many more tokens there are, older than those that are listed.
+    /// The number of older tokens that aren't listed.
     package var moreTokens = 0
     package var actions: [InspectedAction] = []
 
@@ -53,15 +53,15 @@ package struct InspectedItem: Sendable {
     }
 }
 
-/// A property, with its name in words or as the provider's documents call it.
+/// A property, whose name is in words or as in the provider's documents.
 package struct InspectedFact: Sendable {
     package enum Value: Sendable {
         case text(String)
-        /// An identifier, to be copied.
+        /// An identifier that can be copied.
         case code(String)
         case codes([String])
         case time(Instant)
-        /// What a provider calls a person.
+        /// The provider's identifier of a person.
         case subject(String)
     }
 
@@ -78,9 +78,9 @@ package struct InspectedFact: Sendable {
     package init(_ label: String, _ flag: Bool) { self.init(label, .text(flag ? "yes" : "no")) }
 }
 
-/// A document as an app gets it.
+/// A document in the form in which an app gets it.
 package struct InspectedDocument: Sendable {
-    /// Such as `GET /user`.
+    /// The title, such as `GET /user`.
     package let title: String
     package let value: JSONValue
 
@@ -90,14 +90,14 @@ package struct InspectedDocument: Sendable {
     }
 }
 
-/// A token that a client holds. It can be ended by itself: `Provider.endToken`.
+/// A token that a client has. It can be ended by itself with `Provider.endToken`.
 package struct InspectedToken: Sendable {
-    /// Such as "access token".
+    /// The kind, such as "access token".
     package let kind: String
     /// The token itself.
     package let text: String
     package let scopes: [String]
-    /// `nil` when it lasts until it is revoked.
+    /// The time when it expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
     /// Whether it works now.
     package let works: Bool
@@ -111,23 +111,23 @@ package struct InspectedToken: Sendable {
     }
 }
 
-/// Something that a page offers as a button.
+/// An action that a page has a button for.
 package struct InspectedAction: Sendable {
     package enum Work: Sendable {
         /// A call of the control API, such as `apple/notifications`.
         case call(String, path: String, JSONValue?)
-        /// What no call of the control API does. It returns what is to be said of it.
+        /// Work that no call of the control API does. It returns a message about the result.
         case work(@Sendable () async throws -> String)
     }
 
-    /// Tells it from all others of the page.
+    /// A key that is unique on the page.
     package let key: String
     package let label: String
-    /// Whether it takes something away.
+    /// Whether it removes something.
     package let isDestructive: Bool
     package let work: Work
 
-    /// `key` tells it from the other actions of the same provider and page.
+    /// `key` is unique among the actions of the same provider and page.
     package init(
         _ key: String, _ label: String, isDestructive: Bool = false,
         _ work: @escaping @Sendable () async throws -> String
@@ -148,12 +148,12 @@ package struct InspectedAction: Sendable {
     }
 }
 
-/// Why what a page asked for wasn't done.
+/// The reason why an action wasn't done.
 package struct InspectedRefusal: Error, Sendable {
     package let status: Int
-    /// In a sentence.
+    /// The reason in a sentence.
     package let message: String
-    /// The field that it is about, as `$.email`.
+    /// The path of the field that it is about, such as `$.email`.
     package let path: String?
 
     package init(_ status: Int, _ message: String, path: String? = nil) {

@@ -11,13 +11,13 @@ package struct IssuedValue: Sendable {
     package let kind: Kind
     /// The ID of the client that it was given to.
     package let client: String
-    /// The ID of the person's account; empty where a client acts for itself.
+    /// The ID of the person's account; empty if the client acts for itself.
     package let account: String
-    /// The one of the authorization request, for a code; `nil` when it had none.
+    /// The redirect URI of the authorization request, for a code; `nil` if it had none.
     package let redirectURI: String?
     /// Whether the authorization request had a `code_challenge`.
     package let hasChallenge: Bool
-    /// `nil` when it lasts until it is revoked.
+    /// The time when it expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
     /// The exchange that redeemed a code.
     package let usedBy: String?
@@ -36,11 +36,11 @@ package struct IssuedValue: Sendable {
     }
 }
 
-/// Whom the `sub` of an ID token means.
+/// The person with a `sub` of an ID token.
 package struct KnownSubject: Sendable {
     /// The ID of the person's account; `nil` for a user of an app.
     package let account: String?
-    /// In a phrase, such as "Ada Lovelace".
+    /// A phrase about the person, such as "Ada Lovelace".
     package let about: String
 
     package init(account: String? = nil, about: String) {
@@ -52,7 +52,7 @@ package struct KnownSubject: Sendable {
 }
 
 extension World {
-    /// The person whom a provider calls so, by `AccountProfile.identifiers`.
+    /// Returns the person with this identifier at a provider, in the form of `AccountProfile.identifiers`.
     package func subject(identifier: String) -> KnownSubject? {
         read { $0.first(Account.byIdentifier, identifier) }.map { KnownSubject($0) }
     }

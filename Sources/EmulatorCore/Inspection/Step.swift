@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// What an exchange was for in a sign-in.
+/// The part of a sign-in that an exchange is.
 package struct Step: Sendable {
     package enum Kind: Sendable {
         /// A browser is sent to the authorization endpoint.
@@ -10,16 +10,16 @@ package struct Step: Sendable {
         case decision
         /// A client pushes its authorization request: <https://datatracker.ietf.org/doc/html/rfc9126>.
         case pushedRequest
-        /// What an SDK on a device would deliver.
+        /// A control call delivers the result that an SDK on a device would deliver.
         case native
-        /// A code becomes tokens.
+        /// A code is exchanged for tokens.
         case redemption
         case refresh
         case deviceCode
         case devicePoll
         case clientCredentials
         case tokenExchange
-        /// A service signs somebody in, by a credential of its own or of another provider.
+        /// A service signs somebody in with a credential of its own or of another provider.
         case service
         case userInfo
         case api
@@ -29,13 +29,13 @@ package struct Step: Sendable {
         case keySet
         case discovery
         case page
-        /// The provider tells a client's server.
+        /// The provider notifies a client's server.
         case message
         case other
     }
 
     package let kind: Kind
-    /// A few words: "redeem code".
+    /// A few words for it: "redeem code".
     package let label: String
 
     package init(_ kind: Kind, _ label: String) {
@@ -45,13 +45,13 @@ package struct Step: Sendable {
 
     private static let authorization = "ask to sign in"
 
-    /// Whether an authorization is called as those are that a client's server sends a browser to.
+    /// Whether an authorization has the usual words, for a browser that a client's server has redirected.
     package var isOrdinary: Bool { label == Step.authorization }
 }
 
 extension Step {
-    /// Takes the step that the endpoint names. Otherwise the endpoint's traits, the form's `grant_type` and the last part of the path decide,
-    /// in the words of OAuth 2.0 and OpenID Connect.
+    /// Makes the step that the endpoint names. Otherwise the endpoint's traits, the form's `grant_type` and the last
+    /// part of the path decide, by the terms of OAuth 2.0 and OpenID Connect.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
         let traits = endpoint?.traits
         if let step = endpoint?.step?(exchange) {
@@ -71,7 +71,7 @@ extension Step {
         }
     }
 
-    /// A request for tokens.
+    /// Makes the step of a token request by its `grant_type`; `nil` for other requests.
     private init?(grantOf exchange: RecordedExchange) {
         guard let grant = exchange.notes.request["granttype"] else { return nil }
         switch grant {
@@ -85,12 +85,13 @@ extension Step {
     }
 
     private init(authorizing exchange: RecordedExchange, _ traits: EndpointTraits?) {
-        // A page's form carries the request of the page; an authorization request names its client.
+        // The form of a page has the authorization request as one field; the authorization request itself names its
+        // client.
         let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
         self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
     }
 
-    /// By words of the path, the first that fits.
+    /// The steps by words of the path, of which the first that fits is used.
     private static let words: [(word: String, step: Step)] = [
         ("openid-configuration", Step(.discovery, "discover")),
         ("oauth-authorization-server", Step(.discovery, "discover")),
@@ -105,7 +106,7 @@ extension Step {
 
     private init(path exchange: RecordedExchange, answersJSON: Bool) {
         let path = exchange.path.lowercased()
-        // The longest paths of endpoints have far fewer bytes.
+        // The paths of endpoints are much shorter than this.
         let known = path.utf8.count <= 300 ? Step.words.first { path.contains($0.word) }?.step : nil
         if let known {
             self = known

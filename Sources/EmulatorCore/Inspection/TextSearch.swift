@@ -1,11 +1,12 @@
-/// A text that others are searched for, byte by byte in UTF-8. A search takes time in proportion to the length of both, whatever they
-/// are: it is Knuth, Morris and Pratt's. `String.contains` takes the product of the lengths where one of them isn't ASCII.
+/// A text to search for in other texts, byte by byte in UTF-8. A search takes time in proportion to the sum of both
+/// lengths, by the algorithm of Knuth, Morris and Pratt; `String.contains` takes time in proportion to their product if
+/// one isn't ASCII.
 package struct TextSearch: Sendable {
     private let wanted: [UInt8]
-    /// How much of the first `i + 1` bytes of `wanted` both begins and ends them.
+    /// The length of the longest text that both begins and ends the first `i + 1` bytes of `wanted`.
     private let borders: [Int]
 
-    /// Upper and lower case are the same. Characters that Unicode can write in two ways are found as they are written.
+    /// Ignores case. Characters that Unicode can write in two ways are found only as they are written.
     package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
 
     init(exactly wanted: some Sequence<UInt8>) {
@@ -27,7 +28,7 @@ package struct TextSearch: Sendable {
 
     package func isFound(in text: String) -> Bool { end(in: text.lowercased().utf8) != nil }
 
-    /// Where the first occurrence ends.
+    /// Returns where the first occurrence ends.
     func end<Bytes: Collection<UInt8>>(in bytes: Bytes) -> Bytes.Index? {
         guard !wanted.isEmpty else { return bytes.startIndex }
         var length = 0

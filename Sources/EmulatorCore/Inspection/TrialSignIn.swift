@@ -1,25 +1,26 @@
-/// A sign-in that the inspector begins and ends itself, in the place of a client of the seed, for people who look around.
+/// A sign-in that the inspector begins and ends itself, in place of a client of the seed, for people who want to try
+/// it.
 package struct TrialSignIn: Sendable {
-    /// How the client proves at the token endpoint who it is.
+    /// The way in which the client authenticates at the token endpoint.
     package enum Authentication: Sendable {
         case form
         case basic
-        /// A public client.
+        /// No authentication, for a public client.
         case none
     }
 
-    /// The provider's name, or an issuer's.
+    /// The name of the provider, or of an issuer.
     package let title: String
     package let client: String
-    /// The authorization endpoint, below the daemon's address, and what is sent to it beside the client, the redirect URI and the
-    /// state.
+    /// The authorization endpoint, below the daemon's address, and the fields of the request beside the client, the
+    /// redirect URI and the state.
     package let authorization: (path: String, fields: [(String, String)])
     /// The token endpoint, below the daemon's address.
     package let tokenPath: String
-    /// Where an access token says who has signed in, for a provider whose tokens don't.
+    /// The path that returns the person for an access token, for a provider whose tokens don't name the person.
     package let personPath: String?
     package let authentication: Authentication
-    /// Whether a `code_challenge` is wanted.
+    /// Whether a `code_challenge` is required.
     package let needsPKCE: Bool
 
     package init(
@@ -38,6 +39,6 @@ package struct TrialSignIn: Sendable {
 
 /// A provider whose sign-in can be tried in a browser.
 package protocol OffersTrials {
-    /// The sign-ins of the seed's clients that have registered `redirectURI`.
+    /// Returns sign-ins of the seed's clients that have registered `redirectURI`.
     func trials(returningTo redirectURI: String) -> [TrialSignIn]
 }

@@ -1,36 +1,37 @@
 import JSON
 import Time
 
-/// The users of an app, who are no people of the world: they came into being when somebody signed in to the app, and have
+/// The users of an app, who aren't people of the world: they were made when somebody signed in to the app, and have
 /// properties of their own.
 package protocol UserDirectory: Sendable {
     var summary: UserDirectorySummary { get }
-    /// What can be said of a user when one is made or changed.
+    /// The fields with which a user can be made or changed.
     var fields: Schema { get }
-    /// The field that says a user's ID, which stays as it is.
+    /// The name of the field with a user's ID, which can't be changed.
     var keyField: String { get }
 
-    /// Directories within it, such as those of tenants. `after` is the cursor of an earlier page.
+    /// Returns directories within it, such as those of tenants. `after` is the cursor of an earlier page.
     func parts(after cursor: String?, limit: Int) -> UserDirectoryPage
-    /// At most `limit` users whose ID, address or phone number begins with `search`. `after` is the cursor of an earlier page.
+    /// Returns at most `limit` users whose ID, address or phone number begins with `search`. `after` is the cursor of
+    /// an earlier page.
     func users(search: String, after cursor: String?, limit: Int) -> UserPage
     func user(_ id: String) -> InspectedUser?
     /// Makes a user, and returns the ID.
     func add(_ user: JSONObject) async throws -> String
-    /// Changes what the patch names; `null` takes something away.
+    /// Changes the fields of the patch; `null` removes one.
     func change(_ id: String, _ patch: JSONObject) async throws
     func delete(_ id: String) async throws
 }
 
-/// What a list says of a directory.
+/// A directory in a list.
 package struct UserDirectorySummary: Sendable {
-    /// As addresses have it: it begins with the provider's name and a colon.
+    /// The ID, as in addresses: it begins with the provider's name and a colon.
     package let id: String
     package let title: String
-    /// Such as "Firebase project".
+    /// The kind, such as "Firebase project".
     package let kind: String
     package let users: Int
-    /// The directory of which it is a part.
+    /// The ID of the directory of which it is a part.
     package let whole: String?
 
     package init(id: String, title: String, kind: String, users: Int, within whole: String? = nil) {
@@ -42,10 +43,10 @@ package struct UserDirectorySummary: Sendable {
     }
 }
 
-/// Some directories.
+/// A page of a list of directories.
 package struct UserDirectoryPage: Sendable {
     package var directories: [UserDirectorySummary]
-    /// Where the next page begins; `nil` when there is none.
+    /// The cursor of the next page; `nil` when there is none.
     package var next: String?
 
     package init(_ directories: [UserDirectorySummary] = [], next: String? = nil) {
@@ -54,10 +55,10 @@ package struct UserDirectoryPage: Sendable {
     }
 }
 
-/// Some users of a directory.
+/// A page of a directory's users.
 package struct UserPage: Sendable {
     package let users: [InspectedUser.Line]
-    /// Where the next page begins; `nil` when there is none.
+    /// The cursor of the next page; `nil` when there is none.
     package let next: String?
 
     package init(_ users: [InspectedUser.Line], next: String?) {
@@ -66,18 +67,18 @@ package struct UserPage: Sendable {
     }
 }
 
-/// A user of an app, for people who look.
+/// A user of an app, for the inspector.
 package struct InspectedUser: Sendable {
-    /// What a list says of a user.
+    /// A user in a list.
     package struct Line: Sendable {
         package let id: String
-        /// A name, or an address where there is none.
+        /// A name, or an address if there is none.
         package let title: String
         package let email: String?
         package let isEmailVerified: Bool
         package let phoneNumber: String?
         package let isDisabled: Bool
-        /// Ways to sign in, as the provider calls them.
+        /// The ways in which the user can sign in, by the provider's names.
         package let methods: [String]
         package let lastSignIn: Instant?
 
@@ -99,7 +100,7 @@ package struct InspectedUser: Sendable {
     package let line: Line
     package let facts: [InspectedFact]
     package let sections: [InspectedSection]
-    /// What the fields of the directory hold now.
+    /// The present values of the directory's fields.
     package let values: JSONObject
     package let actions: [InspectedAction]
 

@@ -93,7 +93,7 @@ struct MailBody {
         "--\(boundary)\r\nContent-Type: \(type); charset=utf-8\r\n\(encoded(content))"
     }
 
-    /// The rest of a part's header, and its content, which ends with a line break.
+    /// Returns the rest of a part's header, and its content, which ends with a line break.
     private func encoded(_ content: String) -> String {
         "Content-Transfer-Encoding: quoted-printable\r\n\r\n\(QuotedPrintable.encode(content))\r\n"
     }

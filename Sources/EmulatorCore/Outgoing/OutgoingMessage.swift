@@ -6,13 +6,13 @@ import Synchronization
 import Time
 import Platform
 
-/// A request of the daemon to a client's server: a notification of something that has happened, or a question.
+/// A request that the daemon sends to a client's server: a notification about an event, or a question.
 package struct OutgoingMessage: Sendable {
     package let method: String
     package let url: String
     package let contentType: String
     package let body: [UInt8]
-    /// The most bytes of an answer that are read.
+    /// The number of bytes of an answer that are read.
     let limit: Int
     /// Whether the server's certificate is verified.
     let isVerified: Bool
@@ -24,16 +24,16 @@ package struct OutgoingMessage: Sendable {
         self.body = body
     }
 
-    /// Asks for a document.
+    /// Makes a request for a document.
     package init(reading url: String, limit: Int, isVerified: Bool) {
         (method, contentType, body) = ("GET", "", [])
         self.url = url
-        // A header comes before it.
+        // The limit is for the body, and a header comes before it.
         self.limit = limit + 16 << 10
         self.isVerified = isVerified
     }
 
-    /// Posts a form.
+    /// Makes a request that posts a form.
     package init(to url: String, form: [(String, String)]) {
         let fields = form.map { Form.Field(name: $0.0, value: $0.1) }
         self.init(
@@ -55,7 +55,7 @@ package struct OutgoingMessage: Sendable {
     /// The outcome of a question.
     package enum Reply: Sendable {
         case answered(Answer)
-        /// There was no answer in time.
+        /// No answer came in time.
         case late
         case failed(String)
     }
@@ -63,13 +63,13 @@ package struct OutgoingMessage: Sendable {
     /// The outcome of a notification.
     package struct Delivery: Sendable {
         package let attempts: Int
-        /// The last answer's status, if there was one.
+        /// The last answer's status; `nil` if there was no answer.
         package let status: Int?
         package let failure: String?
 
         package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
 
-        /// The schema of `json`, with `others` beside its members.
+        /// Returns the schema of `json`, with `others` beside its members.
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
@@ -81,7 +81,7 @@ package struct OutgoingMessage: Sendable {
                 ] + others)
         }
 
-        /// The delivery in an answer of the control API.
+        /// Returns the delivery for an answer of the control API.
         package func json(of message: OutgoingMessage) -> JSONObject {
             var object = JSONObject([
                 ("delivered", .bool(isDelivered)), ("url", .string(message.url)),
@@ -107,10 +107,10 @@ extension OutgoingMessage.Reply {
 extension Exchange {
     private static let outgoing = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
     private static let questions = DispatchQueue(label: "understudy.questions", attributes: .concurrent)
-    /// Seconds that an attempt may take.
+    /// The seconds that an attempt may take.
     private static let patience = 5
 
-    /// Posts a message, once more after each of `pauses` until it arrives, and says what became of it. Each attempt is
+    /// Posts a message, and again after each of `pauses` until it arrives. Returns the outcome. Each attempt is
     /// recorded.
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
@@ -119,13 +119,12 @@ extension Exchange {
         }
     }
 
-    /// Posts a message whose answer matters, and waits for it, at most `seconds` from now, without holding a thread of the
-    /// server.
+    /// Posts a message, and waits for the answer for at most `seconds`, without holding a thread of the server.
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
         await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
             Exchange.onOwnThread { [self] in
-                // Other questions may have kept this one waiting.
+                // Other questions may have delayed this one.
                 let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
                 let reply: OutgoingMessage.Reply
                 var response = Response(status: 0)
@@ -149,8 +148,8 @@ extension Exchange {
     private static let threads = Atomic<Int>(0)
     private static let threadLimit = 256
 
-    /// Runs `work` on a thread of its own, so that servers that don't answer keep nobody else waiting. When there are too many
-    /// such threads, it waits its turn.
+    /// Runs `work` on a thread of its own, so that a server that doesn't answer delays no other message. When there are
+    /// too many such threads, it waits for one to end.
     private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
         let isWithinLimit = threads.add(1, ordering: .relaxed).newValue <= threadLimit
         let counted: @Sendable () -> Void = {
@@ -160,7 +159,7 @@ extension Exchange {
         if !isWithinLimit || !WorkThread.start(counted) { questions.async(execute: counted) }
     }
 
-    /// Posts a message, whatever becomes of it.
+    /// Posts a message, and ignores the outcome.
     package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
         attempt(message, number: 1, pauses) { _ in }
     }

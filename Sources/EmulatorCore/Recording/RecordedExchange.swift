@@ -116,7 +116,7 @@ package final class RecordedExchange: Sendable {
         for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {
             size += RecordedExchange.allocated(by: text)
         }
-        // One list after the other, since joining them would copy every text.
+        // The lists are read one after the other, since joining them would copy every text.
         for headers in [request.headers, response.headers] {
             for (name, value) in headers {
                 size += 32 + RecordedExchange.allocated(by: name) + RecordedExchange.allocated(by: value)

@@ -2,16 +2,16 @@ import HTTPServer
 import JSON
 import Time
 
-/// What a scenario that was played has ordered.
+/// The orders of a scenario that was played.
 package struct ScenarioOrders: Codable, Sendable {
-    /// Faults' IDs, those that are spent by now included.
+    /// The IDs of the faults, including those that are used up.
     package fileprivate(set) var faults: [String] = []
     package fileprivate(set) var outcomes: [String] = []
-    /// How far the clock was moved.
+    /// The time by which the clock was moved.
     package fileprivate(set) var advance = TimeSpan.zero
 }
 
-/// What the scenarios that were played in a world have ordered and can be taken back: by the scenario's name.
+/// The orders of the scenarios that were played in a world, which can be withdrawn, by the scenario's name.
 struct PlayedScenarios: WorldValue {
     static let name = "scenarios"
 
@@ -21,13 +21,14 @@ struct PlayedScenarios: WorldValue {
 }
 
 extension World {
-    /// What the scenarios that were played here, and not ended, have ordered: by their names.
+    /// The orders of the scenarios that were played here and not withdrawn, by the scenarios' names.
     package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
 extension Scenario {
-    /// Withdraws the faults and outcomes that it has ordered in `world`, and moves the clock back as far as it has moved it.
-    /// What its other calls did, such as a user that was made, stays. `false` when there is nothing to withdraw.
+    /// Withdraws the faults and outcomes that it has ordered in `world`, and moves the clock back by as much as it has
+    /// moved it. The results of its other calls, such as a user that was made, stay. Returns `false` when there is
+    /// nothing to withdraw.
     @discardableResult
     package func withdraw(from world: World) throws(StoreFailure) -> Bool {
         try world.update { tables in
@@ -39,7 +40,7 @@ extension Scenario {
         }
     }
 
-    /// Remembers what one of its calls has ordered.
+    /// Adds an order that one of its calls has made.
     func note(
         _ call: Call, _ response: Response, from clock: WorldClock, in world: World
     ) throws(StoreFailure) {

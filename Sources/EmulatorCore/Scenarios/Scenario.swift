@@ -1,19 +1,19 @@
 import HTTPServer
 import JSON
 
-/// A ready-made situation: calls that are made one after the other, and what they show.
+/// A ready-made situation: calls that are made one after the other, and a description of what to see.
 package struct Scenario: Sendable {
-    /// A value that the orders refer to as `{name}`.
+    /// A value that the calls refer to as `{name}`.
     package struct Parameter: Sendable {
         package let name: String
         package let fallback: String
         package let about: String
     }
 
-    /// A call, of the control API or of a host.
+    /// A call of the control API, or a request to a host.
     package struct Call: SchemaObject {
         package let method: String
-        /// Below the control API, or with a host in front: `//api.github.com/user`.
+        /// The path below the control API, or a path with a host before it: `//api.github.com/user`.
         package let target: String
         package let headers: [(name: String, value: String)]
         package let body: JSONValue?
@@ -38,12 +38,12 @@ package struct Scenario: Sendable {
         ) { text in
             let words = text.split(separator: " ", omittingEmptySubsequences: false)
             return words.count == 2 && ["GET", "POST", "PATCH", "DELETE"].contains(words[0]) && !words[1].isEmpty
-                // One that plays itself would never end.
+                // A scenario that plays itself would never end.
                 && !words[1].hasPrefix("scenarios/")
         }
     }
 
-    /// A scenario's file.
+    /// The contents of a scenario's file.
     private struct Contents: SchemaObject {
         struct Parameter: SchemaObject {
             let fallback: String
@@ -75,7 +75,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// What `document` holds, with the scenario's name before it.
+    /// The schema of `document`, with the scenario's name before its members.
     package static let schema = Schema.members(
         "Scenario",
         [.required("name", .string, "Its name.")]
@@ -84,16 +84,16 @@ package struct Scenario: Sendable {
                     ? .required(field.name, field.schema, field.about) : field
             })
 
-    /// Why the scenario can't be started.
+    /// The reason why the scenario can't be started.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         package let description: String
-        /// The answer of the call that was refused, if it was one.
+        /// The answer of the refused call; `nil` if the reason is another.
         package let response: Response?
     }
 
-    /// The `parent` of a scenario's calls, which no exchange makes.
+    /// The `parent` of a scenario's calls, which isn't the ID of any exchange.
     static let parent = "scenario"
-    /// The header of a scenario's calls that names it.
+    /// The header of a scenario's calls with its name.
     static let header = "Understudy-Scenario"
 
     package let name: String
@@ -126,7 +126,8 @@ package struct Scenario: Sendable {
         calls = contents.calls
     }
 
-    /// Makes the calls in `world`, after withdrawing what remains of the last time. `values` are the parameters' values by name.
+    /// Makes the calls in `world`, after withdrawing the orders of the last time. `values` are the parameters' values
+    /// by name.
     ///
     /// - Throws: `Failure`, or a `StoreFailure`.
     package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
@@ -145,7 +146,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// Why the parameters can't have these values.
+    /// Throws if the parameters can't have these values.
     package func check(_ values: JSONObject) throws(Failure) {
         for member in values.members {
             guard parameters.contains(where: { $0.name == member.key }), member.value.string != nil else {
@@ -194,7 +195,7 @@ extension Exchange {
 }
 
 extension Scenario.Call {
-    /// The control API's errors have a code, Firebase's a message.
+    /// Returns whether an error is ignored. The control API's errors have a code, Firebase's a message.
     fileprivate func accepts(_ response: Response) -> Bool {
         let error = (try? JSONValue(parsing: response.body, limits: .answer))?["error"]
         return accepted.contains { name in

@@ -1,11 +1,11 @@
 import JSON
 
-/// What an app's own configuration file says: names and texts. The names are those of variables, a property list's keys, or
-/// the members of a JSON document, however deep they lie; of several with one name, the first counts.
+/// The names and texts in an app's own configuration file. The names are those of variables, a property list's keys, or
+/// the members of a JSON document at any depth; if a name occurs twice, the first text is used.
 package struct AppConfiguration: Sendable {
-    /// Why a file can't be used.
+    /// The reason why a file can't be used.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
-        /// In the file, from 1; `nil` when it is the whole file that is wrong.
+        /// The line in the file, from 1; `nil` when the whole file is wrong.
         package let line: Int?
         package let reason: String
 
@@ -17,17 +17,17 @@ package struct AppConfiguration: Sendable {
         package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
     }
 
-    /// The longest file that is read, in bytes.
+    /// The size of the longest file that is read, in bytes.
     package static let limit = 1 << 20
 
     /// The file's name; `nil` when there is none.
     package let name: String?
-    /// All values of a name, each once.
+    /// The values of each name, without repetitions.
     private var values: [String: [String]] = [:]
-    /// The objects of a JSON document, with the name of the member where each lies.
+    /// The objects of a JSON document, each with the name of its member.
     private var objects: [(name: String, object: JSONObject)] = []
 
-    /// An app of which nothing is known.
+    /// A configuration without any names.
     package init() { name = nil }
 
     private init(name: String, _ values: [(String, String)]) {
@@ -47,12 +47,12 @@ package struct AppConfiguration: Sendable {
         try self.init(name: name, text: text)
     }
 
-    /// Reads a property list in XML, a JSON document, or variables such as `.env` has, whichever it looks like.
+    /// Reads a property list in XML, a JSON document, or variables as in `.env`, whichever it looks like.
     package init(name: String, text: String) throws(Malformed) {
         guard text.utf8.count <= AppConfiguration.limit else {
             throw Malformed("it has more than \(AppConfiguration.limit >> 20) MB")
         }
-        // What some editors put before UTF-8.
+        // There are editors that put this mark before UTF-8.
         let text = text.hasPrefix("\u{FEFF}") ? String(text.unicodeScalars.dropFirst()) : text
         switch text.utf8.first(where: { !PropertyList.isSpace($0) }) {
         case UInt8(ascii: "<"): self.init(name: name, try PropertyList.strings(in: text))
@@ -63,7 +63,7 @@ package struct AppConfiguration: Sendable {
             self.init(name: name, found)
             AppConfiguration.collect(value, "", &objects)
         default:
-            // What Firebase's console shows, with "const firebaseConfig = {" before it.
+            // Firebase's console shows its configuration in this form, with "const firebaseConfig = {" before it.
             if text.contains("apiKey:") || text.contains("firebaseConfig") {
                 throw Malformed(
                     "it is JavaScript: write the object alone, as JSON: {\"apiKey\": \"…\", \"projectId\": \"…\"}")
@@ -72,7 +72,7 @@ package struct AppConfiguration: Sendable {
         }
     }
 
-    /// What several files say together; of a name that more than one has, the first file's value counts.
+    /// Merges several files; of a name that several have, the first file's value is used.
     package init(merging files: [AppConfiguration]) {
         name = files.isEmpty ? nil : files.compactMap(\.name).joined(separator: ", ")
         values = files.reduce(into: [:]) { all, file in
@@ -82,26 +82,26 @@ package struct AppConfiguration: Sendable {
     }
 
     package var isGiven: Bool { name != nil }
-    /// The names of what it says, for messages.
+    /// The names that it has, for messages.
     package var names: [String] { values.keys.sorted() }
 
-    /// The value of the first of `names` that it has.
+    /// Returns the value of the first of `names` that it has.
     package subscript(names: String...) -> String? { self[names] }
 
     package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0]?.first }.first }
 
-    /// Every value of `names`, in their order.
+    /// Returns all values of `names`, in their order.
     package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
 
-    /// The objects of JSON documents in which the member `key` is `value`, with the name of the member where each lies: what stands
-    /// together in a document.
+    /// Returns the objects of JSON documents whose member `key` is `value`, each with the name of its member. So values
+    /// that belong together are found together.
     package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
         objects.filter { $0.object[key]?.string == value }
     }
 
     // MARK: - Names
 
-    /// Prefixes with which frameworks let a variable through to the browser, or keep those of a kind together.
+    /// The prefixes by which frameworks pass a variable on to the browser, or group variables.
     private static let prefixes = [
         "NEXT_PUBLIC_", "NUXT_PUBLIC_", "NUXT_OAUTH_", "EXPO_PUBLIC_", "REACT_APP_", "VUE_APP_", "GATSBY_", "VITE_",
         "PUBLIC_", "SOCIAL_AUTH_", "SOCIALACCOUNT_", "OAUTH_",
@@ -142,7 +142,7 @@ package struct AppConfiguration: Sendable {
 }
 
 extension AppConfiguration {
-    /// What an OAuth client's variables say, in the forms that are usual: `NAME_CLIENT_ID`, `AUTH_NAME_ID` and so on.
+    /// The values of an OAuth client's variables, in the usual forms: `NAME_CLIENT_ID`, `AUTH_NAME_ID` and so on.
     package struct Client: Sendable {
         package let id: String?
         package let secret: String?
@@ -155,7 +155,8 @@ extension AppConfiguration {
         }
     }
 
-    /// `name` is in upper case, such as `CORP`; `noun` is what the provider calls a client, such as `APP`.
+    /// Returns the client of a provider. `name` is in upper case, such as `CORP`; `noun` is the provider's word for a
+    /// client, such as `APP`.
     package func client(_ name: String, noun: String = "CLIENT") -> Client {
         func value(_ ends: [String]) -> String? {
             self[

@@ -1,5 +1,5 @@
-/// Variables as `.env` files have them: `NAME=value`, one a line, with `#` before comments. A value may stand in single quotes,
-/// as it is, or in double ones, where `\n` is a line break; both may go over several lines.
+/// Reads the variables of `.env` files: `NAME=value`, one a line, with `#` before comments. A value may be in single
+/// quotes, where it is used as it is, or in double ones, where `\n` is a line break; both may have several lines.
 ///
 /// There is no specification; this is what the libraries for Node, Python and Ruby have in common. Values aren't expanded.
 enum EnvironmentFile {
@@ -17,7 +17,7 @@ enum EnvironmentFile {
 
         init(_ text: String) { bytes = Array(text.utf8) }
 
-        /// The next variable, after comments and empty lines.
+        /// Returns the next variable, after comments and empty lines.
         mutating func next() throws(AppConfiguration.Malformed) -> (String, String)? {
             while true {
                 skip { PropertyList.isSpace($0) }
@@ -42,7 +42,7 @@ enum EnvironmentFile {
             return (name, try quotedValue(quote))
         }
 
-        /// To the end of the line, or to a comment.
+        /// Returns the value up to the end of the line, or to a comment.
         private mutating func plainValue() -> String {
             let start = place
             skip { $0 != UInt8(ascii: "\n") }
@@ -74,7 +74,7 @@ enum EnvironmentFile {
                 throw AppConfiguration.Malformed(line: start, "the quotation isn't closed")
             }
             place += 1
-            // A comment may follow.
+            // A comment may follow the value.
             skip { $0 != UInt8(ascii: "\n") }
             return String(decoding: value, as: UTF8.self)
         }

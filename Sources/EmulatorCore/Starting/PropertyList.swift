@@ -1,7 +1,7 @@
-/// The texts at the top of a property list in XML, as Xcode projects hold them: one dictionary, whose other values are passed
-/// over.
+/// Reads the texts at the top of a property list in XML, as Xcode projects have them: one dictionary, whose other
+/// values are ignored.
 ///
-/// FoundationEssentials has a decoder, but it calls itself for every level of a hostile file.
+/// FoundationEssentials has a decoder, but it is recursive, and would exhaust the stack on a hostile file.
 enum PropertyList {
     static func strings(in text: String) throws(AppConfiguration.Malformed) -> [(String, String)] {
         var reader = Reader(text)
@@ -44,7 +44,7 @@ enum PropertyList {
 
         init(_ text: String) { bytes = Array(text.utf8) }
 
-        /// The next tag, after declarations and comments.
+        /// Returns the next tag, after declarations and comments.
         mutating func nextTag() throws(AppConfiguration.Malformed) -> Tag? {
             while true {
                 move { $0 == UInt8(ascii: "<") }
@@ -71,7 +71,7 @@ enum PropertyList {
             return Tag(name: String(decoding: content.prefix { !isSpace($0) }, as: UTF8.self), kind: kind)
         }
 
-        /// What stands before the closing tag, with references resolved.
+        /// Returns the text before the closing tag, with references resolved.
         mutating func text(to name: String) throws(AppConfiguration.Malformed) -> String {
             let (start, begin) = (place, line)
             move { $0 == UInt8(ascii: "<") }

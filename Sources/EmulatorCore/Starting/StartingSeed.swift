@@ -1,16 +1,16 @@
 import JOSE
 import JSON
 
-/// A provider for whose clients a seed to begin with can be written.
+/// A provider that can write its part of a first seed for an app.
 package protocol StartsSeeds: Provider {
-    /// What of the provider an app's configuration speaks of.
+    /// Returns the provider's values that an app's configuration has.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Writes the provider's section, for the clients of `start.app`, or for an example.
     static func begin(_ start: inout StartingSeed) throws(KeyError)
 }
 
-/// What of a provider an app's configuration speaks of.
+/// The values of a provider that an app's configuration has.
 package enum AppTrace: Sendable {
     case nothing
     case client
@@ -18,7 +18,7 @@ package enum AppTrace: Sendable {
     case project(redirectURIs: [String])
 }
 
-/// A seed to begin with, while it is put together: each provider adds its part.
+/// A first seed for an app, while it is put together: each provider adds its part.
 package struct StartingSeed: Sendable {
     /// A file beside the seed.
     package struct File: Sendable {
@@ -38,18 +38,19 @@ package struct StartingSeed: Sendable {
     package static let secretsFile = "secrets.json"
 
     package let app: AppConfiguration
-    /// Where web clients may be returned to: usual addresses of frameworks on this machine, and those of projects.
+    /// The addresses to which web clients may be returned: usual addresses of frameworks on this machine, and those of
+    /// projects.
     package let redirectURIs: [String]
-    /// What goes into `seed.json`.
+    /// The contents of `seed.json`.
     package private(set) var seed: JSONObject
-    /// What goes into `secrets.json`, which the app's owner keeps.
+    /// The contents of `secrets.json`, which the app's owner keeps.
     package private(set) var secrets = JSONObject()
     package private(set) var files: [File] = []
-    /// What each part is for, in Markdown.
+    /// The purpose of each part, in Markdown.
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// `traces` are what the providers, by their sections' names, find in `app`.
+    /// `traces` are the values that the providers, by their sections' names, find in `app`.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
         self.traces = traces
@@ -67,8 +68,8 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Whether the seed gets a section for the provider: all do when nothing is known of the app, or, unless it is to be named
-    /// itself, when the app is a project.
+    /// Returns whether the seed gets a section for the provider. All providers get one if nothing is known of the app,
+    /// or if the app is a project, unless `ifNamed` requires that it names the provider itself.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -80,7 +81,7 @@ package struct StartingSeed: Sendable {
         }
     }
 
-    /// Web addresses are as frameworks have them by default, at any port of this machine.
+    /// The default addresses of frameworks, at any port of this machine.
     private static let usualRedirectURIs = ["localhost", "127.0.0.1"].map { "http://\($0):*/callback" }
 
     private static let people: JSONValue = [
@@ -94,13 +95,13 @@ package struct StartingSeed: Sendable {
 
     // MARK: - For the providers
 
-    /// Sets a section. `about` says in Markdown what it is for.
+    /// Sets a section. `about` is its purpose, in Markdown.
     package mutating func add(_ section: String, _ value: JSONValue, _ about: String) {
         seed[section] = value
         parts.append((section, about))
     }
 
-    /// Sets what a provider knows of one of the people.
+    /// Sets a provider's profile of one of the people.
     package mutating func describe(person id: String, as profile: String, _ value: JSONValue) {
         let people = (seed["accounts"]?.array ?? []).map { person -> JSONValue in
             guard person["id"]?.string == id, var members = person.object else { return person }
@@ -110,25 +111,25 @@ package struct StartingSeed: Sendable {
         seed["accounts"] = .array(people)
     }
 
-    /// Sets a section's secrets, which are the app's own: they are kept apart.
+    /// Sets a section's secrets, which are the app's own: they are kept in a file of their own.
     package mutating func addSecrets(_ section: String, _ value: JSONValue) { secrets[section] = value }
 
     package mutating func addFile(_ path: String, _ text: String, isPrivate: Bool = false) {
         files.append(File(path, text, isPrivate: isPrivate))
     }
 
-    /// The member `key` of the first element of a section's list, for sections that come later.
+    /// Returns the member `key` of the first element of a section's list, for sections that come later.
     package func first(_ list: String, of section: String, _ key: String) -> JSONValue? {
         seed[section]?[list]?.array?.first?[key]
     }
 
-    /// The member `key` of every element of a section's list, for sections that come later.
+    /// Returns the member `key` of every element of a section's list, for sections that come later.
     package func all(_ list: String, of section: String, _ key: String) -> [JSONValue] {
         (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
     }
 
-    /// The addresses to which a provider's web client may be sent back: the one that the app names, those of `paths` at any port
-    /// of this machine, where frameworks have them, and those of projects.
+    /// Returns the addresses to which a provider's web client may be sent back: the one that the app names, those of
+    /// `paths` at any port of this machine, where frameworks have them, and those of projects.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
         let usual = paths.map { "http://localhost:*\($0)" }
         var uris: [String] = []
@@ -138,10 +139,10 @@ package struct StartingSeed: Sendable {
 }
 
 extension StartingSeed {
-    /// What a provider with registered clients needs to begin: its section's name, what it calls a client, and an example.
+    /// The words of a provider with registered clients: its section's name, its word for a client, and an example.
     package struct ClientWords: Sendable {
         let section: String
-        /// `client`: so the section has `clients`, each with `clientID` and `clientSecret`.
+        /// The word for a client: with `client`, the section has `clients`, each with `clientID` and `clientSecret`.
         let noun: String
         let exampleID: String
         let testSecret: String
@@ -154,7 +155,7 @@ extension StartingSeed {
         }
     }
 
-    /// What an app's client has in place of redirect URIs.
+    /// The members of an app's client in place of redirect URIs.
     package struct AppClient: Sendable {
         let members: [(String, JSONValue)]
         let hasSecret: Bool
@@ -165,8 +166,8 @@ extension StartingSeed {
         }
     }
 
-    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs, unless they are an app's.
-    /// Of several, the first has the secret that the app's owner keeps.
+    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs; with `app`, one
+    /// without. Of several, the first has the secret that the app's owner keeps.
     package mutating func addClient(
         _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {
@@ -175,7 +176,7 @@ extension StartingSeed {
         var members: [(String, JSONValue)] = [("\(noun)ID", .string(id))]
         let hasSecret = app?.hasSecret ?? true
         if !hasSecret {
-            // An app can't keep one.
+            // An app can't keep a secret.
         } else if let secret = client.secret {
             let secrets = JSONObject(members + [("\(noun)Secret", .string(secret))])
             addSecrets(words.section, .object(JSONObject([(list, .array([.object(secrets)]))])))

@@ -22,7 +22,7 @@ package final class KeyGenerator: Sendable {
         /// The number of keys of this kind for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// The name of these keys among the texts that replicas share; `nil` for keys that no other replica needs.
+        /// Returns the name of these keys among the texts that replicas share; `nil` for keys that no other replica needs.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -227,7 +227,7 @@ package final class KeyGenerator: Sendable {
             let ready = keys.flatMap { state[algorithm].add($0, as: kind) }
             return (ready, state.due != nil)
         }
-        // This comes before the callbacks, which may take a while.
+        // The next key is begun before the callbacks, which may take a while.
         if goesOn { work() }
         ready.forEach { $0() }
     }

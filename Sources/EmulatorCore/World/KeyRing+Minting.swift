@@ -66,7 +66,7 @@ extension KeyGenerator.NamedKey {
         KeyGenerator.NamedKey(id: "", algorithm: .hs256, key: key)
     }
 
-    /// Whether `token` is signed by this key, with its algorithm.
+    /// Returns whether `token` is signed by this key, with its algorithm.
     package func hasSigned(_ token: JWS) -> Bool {
         token.algorithm == algorithm.rawValue && token.verify(with: key, algorithm: algorithm) == .valid
     }

@@ -73,7 +73,7 @@ package struct KeyRing: Sendable {
     /// The sequences, at least one. The first signs where no algorithm is asked for.
     private let sequences: [KeySequence]
 
-    /// For an algorithm without `keys`, the generator's are used, which are the same for all owners.
+    /// An algorithm without `keys` uses the generator's, which are the same for all owners.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -102,7 +102,7 @@ package struct KeyRing: Sendable {
     /// The published keys, of each algorithm the oldest first. Empty only while they are being made.
     package var published: [KeyGenerator.NamedKey] { sequences.flatMap(\.published) }
 
-    /// The published key by which `token` says that it is signed; `nil` when there is none.
+    /// Returns the published key with the `kid` of `token`; `nil` when there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
     /// The state of a key in its world.

@@ -32,7 +32,7 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// The same world with the seed that it got in an earlier process or from another replica; with the daemon's seed
+    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica; with the daemon's seed
     /// if there is none.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
@@ -54,7 +54,7 @@ package final class World: Sendable {
         if !state.isShared { preparation.finish() }
     }
 
-    /// The same world with another seed. With `isAfresh`, it keeps neither rotated keys nor caches.
+    /// Makes a copy of the world with another seed. With `isAfresh`, it keeps neither rotated keys nor caches.
     init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
         name = world.name
         budget = world.budget

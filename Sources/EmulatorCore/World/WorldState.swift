@@ -19,7 +19,7 @@ final class WorldState: Sendable {
     let lastUse = Atomic<Int>(0)
     /// The number of the world's last use, counted over all worlds.
     let useNumber = Atomic<Int>(0)
-    /// See `World.inboxNumber`.
+    /// The inbox's number: see `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
     /// Whether a client was told that the world is new.

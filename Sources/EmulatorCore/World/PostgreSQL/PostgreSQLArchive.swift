@@ -168,7 +168,7 @@ package final class PostgreSQLArchive: Archive {
                     PostgreSQLSchema.seen(.integer(Int64(number)), .integer(writer)), PostgreSQLSchema.replicas(),
                 ], until: .now + PostgreSQLPool.answerLimit)
         }
-        // It hadn't noted itself for so long that another daemon may have its number.
+        // This daemon hadn't noted itself for so long that another may have its number.
         guard results[0].changed == 1 else { return try join() }
         let replicas = (0..<results[1].count).map { row in
             StoreHealth.Replica(number: Int(results[1].integer(row, 0)), name: results[1].text(row, 1))

@@ -83,7 +83,7 @@ package final class SQLiteArchive: Archive {
                 return Outcome(.failure(StoreFailure(.gone, "the daemon has stopped")))
             }
             do throws(SQLiteError) { return Outcome(.success(try body(file))) } catch {
-                // With the cache released, a damaged file that was repaired works without a restart.
+                // This releases SQLite's cache, so that a repaired file works without a restart.
                 file.database.releaseMemory()
                 return Outcome(.failure(StoreFailure(error)))
             }
@@ -132,7 +132,7 @@ package final class SQLiteArchive: Archive {
 
     package func tryAgain() {
         guard health.failure != nil else { return }
-        // As much as a large request may write: a full disk has no space for it.
+        // This is as much as a large request may write, for which a full disk has no space.
         try? change { file throws(SQLiteError) in
             try file.statements.setText.run(.text("tried"), .text(String(repeating: "-", count: 65_536)))
         }

@@ -116,7 +116,7 @@ package struct ArchivedChange: Sendable {
 }
 
 extension [ArchivedChange] {
-    /// The same changes without values that a later one has, too. If a thousand orders are queued one by one, there are
+    /// These changes without the values that a later one has, too. If a thousand orders are queued one by one, there are
     /// a thousand values of up to a thousand orders, of which only the last counts.
     var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
@@ -196,7 +196,7 @@ package protocol WorldDirectory: Sendable {
 
 /// The health of a store.
 package struct StoreHealth: Sendable {
-    /// `memory`, `sqlite` or `postgresql`.
+    /// The kind of store: `memory`, `sqlite` or `postgresql`.
     package let kind: String
     /// The reason why it can't be used now; `nil` when it can.
     package var failure: StoreFailure?
