@@ -9,7 +9,7 @@ struct BasicCredentialsTests {
             ("Basic dTpw", "u", "p"), ("basic dTpw", "u", "p"), ("BASIC  dTpw", "u", "p"),
             ("Basic dTpwOnE=", "u", "p:q"),
             ("Basic dQ==", "u", ""), ("Basic Og==", "", ""),
-            // Senders fold long lines.
+            // There are senders that fold long lines.
             ("Basic dTp wcQ==", "u", "pq"),
         ])
     func read(header: String, user: String, password: String) throws {

@@ -88,7 +88,7 @@ struct DatabaseRecordingTests {
         }
         #expect(found == Array(summary.first...1_200))
 
-        // One that alone is larger than a world may be stays.
+        // An exchange stays if it alone is larger than the limit of a world.
         for (id, factor) in [("x", 2), ("y", 1), ("z", 1)] {
             let large = Self.exchange(id, world: "large", size: Recording.sizeLimit * factor)
             _ = try keeper.append(large, limit: Self.limit)

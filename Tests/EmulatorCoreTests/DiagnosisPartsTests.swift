@@ -2,7 +2,7 @@ import Testing
 
 @testable import EmulatorCore
 
-/// A diagnosis in its parts, with the difference marked.
+/// The parts of a diagnosis, with the difference marked.
 @Suite struct DiagnosisPartsTests {
     private func marked(_ pieces: [DiagnosisParts.Piece]) -> String {
         pieces.map { $0.isMarked ? "[\($0.text)]" : $0.text }.joined()
@@ -18,7 +18,7 @@ import Testing
                 "redirect_uri \"http://localhost:300[1]/callback\"",
                 "\"https://a.example/\" or \"http://localhost:300[0]/callback\""
             ),
-            // Without quotation marks, as Apple's are listed.
+            // The values have no quotation marks, as in lists of Apple's.
             (
                 Diagnosis(
                     received: "redirect_uri \"https://example.com/callback/\"",
@@ -26,12 +26,12 @@ import Testing
                 "redirect_uri \"https://example.com/callback[/]\"",
                 "exactly one of: https://example.com/callback https://example.org/x"
             ),
-            // Nothing is alike.
+            // The values have nothing in common.
             (
                 Diagnosis(received: "scope \"everything\"", expected: "\"openid\"", "ask for less; it is enough"),
                 "scope \"everything\"", "\"openid\""
             ),
-            // What ends a part may stand in a value.
+            // A value may have the text that otherwise ends a part.
             (
                 Diagnosis(received: "state \"a; expected b\"", expected: nil, "send it as it was"),
                 "state \"a", "b\""

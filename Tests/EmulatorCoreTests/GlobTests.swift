@@ -13,7 +13,7 @@ struct GlobTests {
         ])
     func matches(pattern: String, text: String, fits: Bool) {
         #expect(Glob.matches(pattern, text) == fits)
-        // Where one of two patterns has no star, they overlap when it matches.
+        // If one of two patterns has no star, they overlap when it matches the other.
         #expect(Glob.overlap(pattern, text) == fits)
         #expect(Glob.overlap(text, pattern) == fits)
     }

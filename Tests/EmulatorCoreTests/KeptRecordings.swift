@@ -15,7 +15,7 @@ final class KeptRecordings: RecordingKeeper {
         var dropped: [String: Int] = [:]
         var droppedOfAll = 0
         var gone: [Kept] = []
-        /// Why all calls fail; `nil` when they don't.
+        /// The failure that all calls throw; `nil` when they work.
         var failure: StoreFailure?
         var reads = 0
 
@@ -37,7 +37,7 @@ final class KeptRecordings: RecordingKeeper {
 
     let state = Mutex(State())
 
-    /// Lets all calls fail, until it is `nil`.
+    /// Makes all calls fail, or work again with `nil`.
     func fail(_ failure: StoreFailure?) { state.withLock { $0.failure = failure } }
 
     private func locked<Value: Sendable>(_ body: (inout State) -> Value) throws(StoreFailure) -> Value {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EmulatorCore
 
-/// Two providers in one: each of the issuers that the seed names signs with keys of its own.
+/// A section with several issuers, each of which signs with keys of its own.
 private struct IssuersSection: SeedSection {
     static let name = "issuers"
     static let about = "Issuers."

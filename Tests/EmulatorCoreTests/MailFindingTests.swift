@@ -74,7 +74,7 @@ struct MailFindingTests {
     @Test(
         "codes",
         arguments: [
-            // As allauth, Auth0, Cognito, GitHub, Google, Slack and Supabase write them.
+            // The mails are those of allauth, Auth0, Cognito, GitHub, Google, Slack and Supabase.
             ("", "Your sign-in code is listed below.\n\nX7K2PQ\n\nBye", ["X7K2PQ"]),
             ("", "Your verification code is: 123456", ["123456"]), ("", "Your code is 123456.", ["123456"]),
             ("", "Verification code: 12345678\nIf you didn't", ["12345678"]),
@@ -86,7 +86,7 @@ struct MailFindingTests {
             ("", "Your one-time password is 123-456.", ["123-456"]),
             ("", "PIN: 1234, code: 123456", ["1234", "123456"]),
             ("", "code 123456\ncode 123456", ["123456"]),
-            // What is none.
+            // These texts have no code.
             ("", "Your order 123456 from 2030-01-01 12:30 costs 1234.56 or $1234", []),
             ("", "Call +15555550123 for shipping", []), ("", "A code. © 2030 Example", []),
             ("", "The code at https://a.example/123456 works until 2030-01-01.", []), ("", "IMPORTANT", []),

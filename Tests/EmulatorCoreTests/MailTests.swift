@@ -6,7 +6,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// What Python's parser makes of the mails that are written here.
+/// Tests the mails that are written here with Python's parser.
 @Suite("mails as messages in the Internet Message Format")
 struct MailTests {
     struct Parsed: Codable, Equatable {
@@ -142,7 +142,7 @@ struct MailTests {
         #expect(world.read { $0.messages() }.map(\.message.to.address) == ["large@example.com"])
         try world.deliver(mail(to: "next@example.com"))
         #expect(world.read { $0.messages() }.map(\.message.to.address) == ["next@example.com"])
-        // What has gone isn't counted any more.
+        // Dropped messages don't count.
         for number in 0..<20 { try world.deliver(mail(to: "\(number)@example.com", size: 1_000)) }
         #expect(world.read { $0.messages() }.count == 21)
     }

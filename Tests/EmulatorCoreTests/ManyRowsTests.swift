@@ -6,8 +6,8 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// A table that is large is like one that is small. `UNDERSTUDY_ROWS` says how large, a multiple of 2,000:
-/// `make test-rows` takes a million rows.
+/// Tests that a large table works like a small one. `UNDERSTUDY_ROWS` is its number of rows, a multiple of 2,000: `make
+/// test-rows` takes a million.
 @Suite("many rows")
 struct ManyRowsTests {
     struct Entry: Row, Equatable {
@@ -22,7 +22,7 @@ struct ManyRowsTests {
         var kind: String
         var drop: Instant?
 
-        /// Seven kinds, and groups of twenty.
+        /// Makes an entry of one of seven kinds, in a group of twenty.
         init(_ number: Int) {
             key = ManyRowsTests.key(number)
             group = "g\(number / 20)"
@@ -33,7 +33,7 @@ struct ManyRowsTests {
     private static let count = ProcessInfo.processInfo.environment["UNDERSTUDY_ROWS"].flatMap { Int($0) } ?? 14_000
     private static let portion = 1_000
 
-    /// Sorted as their numbers are.
+    /// Returns a key that sorts like its number.
     static func key(_ number: Int) -> String { "e\(10_000_000 + number)" }
 
     private let seed: Seed
@@ -58,7 +58,7 @@ struct ManyRowsTests {
         try eachPortion(store) { tables, number in tables.put(Entry(number)) }
     }
 
-    /// What there is of all rows, one portion after the other: how many, and whether each is as it was put, in its place.
+    /// Reads all rows in portions. Returns their number, and whether each is as it was put, and in its place.
     private func readThrough(_ store: WorldStore) -> (count: Int, areRight: Bool) {
         var (count, areRight, last) = (0, true, nil as String?)
         while true {
@@ -91,7 +91,7 @@ struct ManyRowsTests {
         }
     }
 
-    /// Changes one row in a hundred, removes one group in ten, and lets the last tenth of the rows go when their time is over.
+    /// Changes one row in a hundred, removes one group in ten, and makes the last tenth of the rows expire.
     private func change(_ store: WorldStore) throws {
         let count = ManyRowsTests.count
         try eachPortion(store, by: 100) { tables, number in
@@ -100,7 +100,7 @@ struct ManyRowsTests {
         #expect(store.read { $0.count(Entry.byKind, "changed") } == count / 100)
         try eachPortion(store, by: 200) { tables, number in tables.remove(Entry.byGroup, "g\(number / 20)") }
         #expect(store.read { $0.count(Entry.self) } == count - count / 10)
-        // Every other of the rows that were changed was in such a group.
+        // Half of the changed rows were in such a group.
         #expect(store.read { $0.count(Entry.byKind, "changed") } == count / 200)
         let end = store.read { $0.now } + .hours(1)
         try eachPortion(store, from: count - count / 10) { tables, number in
@@ -145,7 +145,8 @@ struct ManyRowsTests {
         try await TestDatabase.withSchema { url in try inTurn { try PostgreSQLArchive(url) } }
     }
 
-    /// Three daemons one after the other: one fills the table, one finds all and changes some, one finds what was changed.
+    /// Runs three daemons one after the other: the first fills the table, the second finds all rows and changes some,
+    /// the third finds the changes.
     private func inTurn(_ open: () throws -> any Archive) throws {
         func daemon(_ step: (WorldStore) throws -> Void) throws {
             let archive = try open()

@@ -12,7 +12,7 @@ final class OtherServer {
         let value = Atomic<Int>(0)
     }
 
-    /// How many connections it has had.
+    /// The number of connections that it has had.
     var connections: Int { counter.value.load(ordering: .relaxed) }
 
     init() throws {
@@ -44,7 +44,7 @@ final class OtherServer {
     }
 
     deinit {
-        // The thread that accepts ends.
+        // The thread that accepts connections ends after this.
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }

@@ -25,7 +25,7 @@ struct PeopleTests {
             #expect(page.people.count == 20)
             seen += page.people.map(\.id)
             after = page.next
-            // It is an ID, which survives a page's form.
+            // The cursor is an ID, which survives a page's form.
             #expect(after == nil || after == page.people.last?.id)
         } while after != nil && seen.count < 100
         #expect(seen.sorted() == PeopleTests.everybody.sorted())

@@ -21,7 +21,7 @@ struct PostgreSQLFailureTests {
         } catch { return error.description }
     }
 
-    /// How an update fails, or that it doesn't.
+    /// Updates the store, and returns the failure; `nil` when it succeeds.
     private func attempt(_ store: WorldStore, _ key: String) -> StoreFailure.Kind? {
         do throws(StoreFailure) {
             try store.update { $0.put(Note(key: key)) }
@@ -85,7 +85,7 @@ struct PostgreSQLFailureTests {
                 count += 1
             }
             #expect(count > 1)
-            // What wasn't written isn't there, and looking takes no lock.
+            // The rows weren't written, and reading takes no lock.
             #expect(try keys(store).isEmpty)
             try other.run([PostgreSQLStatement("ROLLBACK", "ROLLBACK")()], until: .now + .seconds(5))
             #expect(attempt(store, "b") == nil)
@@ -196,13 +196,13 @@ struct PostgreSQLFailureTests {
             let stores = try PostgreSQLArchive(url)
             let store = try stores.store(of: "w", seed: seed)
             #expect(attempt(store, "a") == nil)
-            // As in a session of a server that has become a standby.
+            // The session is like one of a server that has become a standby.
             _ = try stores.pool.use { connection throws(PostgreSQLError) in
                 let sql = "SET default_transaction_read_only = on"
                 return try connection.run([PostgreSQLStatement(sql, sql)()], until: .now + .seconds(5))
             }
             let refused = attempt(store, "b")
-            // The store may have met the session by itself before.
+            // The store may have used the session before by itself.
             #expect(refused == .readOnly || refused == nil)
             #expect(attempt(store, "c") == nil)
             #expect(try keys(store) == (refused == nil ? ["a", "b", "c"] : ["a", "c"]))

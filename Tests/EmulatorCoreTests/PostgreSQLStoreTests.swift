@@ -23,7 +23,7 @@ struct PostgreSQLStoreTests {
 
     private func keys(_ store: WorldStore) -> [String] { store.read { $0.all(Note.self).map(\.key) } }
 
-    /// Everything that can be seen of the tables that these tests change.
+    /// Returns everything that can be read of the tables that these tests change.
     private func look(_ store: WorldStore) -> [String] {
         store.read { tables in
             var seen = [
@@ -100,7 +100,7 @@ struct PostgreSQLStoreTests {
             try one.reset(to: seed)
             guard case .changed = try other.refresh() else { return #expect(Bool(false), "there is news") }
             #expect(keys(other).isEmpty && other.read { $0.now } < MachineClock.now + .minutes(1))
-            // An update sees what others have changed by itself.
+            // An update has the changes of others without a refresh.
             try one.update { $0.put(Note(key: "b")) }
             try #expect(other.update { $0.find(Note.self, "b") } != nil)
             let changes = told.withLock { $0 }
@@ -122,7 +122,7 @@ struct PostgreSQLStoreTests {
             let (stores, others) = (try PostgreSQLArchive(url), try PostgreSQLArchive(url))
             let (one, other) = (try stores.store(of: "w", seed: seed), try others.store(of: "w", seed: seed))
             for number in 0..<700 { try one.update { $0.put(Note(key: "\(number % 90)", topic: "\(number % 3)")) } }
-            // More than are read at once.
+            // There are more changes than are read at once.
             _ = try other.refresh()
             #expect(look(one) == look(other))
             try one.update { $0.remove(Note.self, "7") }
@@ -165,7 +165,7 @@ struct PostgreSQLStoreTests {
     func killed() async throws {
         let seed = try seed()
         try await TestDatabase.withSchema { url in
-            // Connections of other tests aren't ended.
+            // The connections of other tests stay.
             let named = "\(url)&application_name=ended"
             let opened = [try PostgreSQLArchive(named), try PostgreSQLArchive(named)]
             let stores = try opened.map { try $0.store(of: "w", seed: seed) }
@@ -210,7 +210,7 @@ struct PostgreSQLStoreTests {
         return group
     }
 
-    /// Adds tags to a note, one with each update, and returns the note with how many it should have.
+    /// Adds tags to a note, one with each update, and returns the note with the expected number of tags.
     private static func count(_ store: WorldStore, _ worker: Int, until end: ContinuousClock.Instant) -> [String] {
         var count = 0
         while ContinuousClock.now < end {

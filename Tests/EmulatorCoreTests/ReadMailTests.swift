@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmulatorCore
 
-/// Mails that Python's library writes, and broken ones.
+/// Tests mails that Python's library writes, and broken ones.
 @Suite("reading mails that others wrote")
 struct ReadMailTests {
     private static let script = """

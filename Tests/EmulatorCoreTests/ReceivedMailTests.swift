@@ -55,7 +55,7 @@ struct ReceivedMailTests {
         let kept = world.budget.readMails.bytes
         #expect(kept > ReceivedMailTests.raw.count)
         #expect(row.content(in: world).text == shown && world.budget.readMails.bytes == kept)
-        // A world that another daemon has reset uses its numbers again.
+        // If another daemon has reset the world, its numbers are used again.
         let content = ReceivedContent(Array("Subject: another\r\n\r\nanother\r\n".utf8))
         let other = try self.row(SentMessage(received: content, from: "a@b.c", to: ["d@e.f"], request: nil))
         #expect(other.content(in: world).text == "another\n")

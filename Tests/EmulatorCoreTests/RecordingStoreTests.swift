@@ -43,7 +43,7 @@ struct RecordingStoreTests {
         var recording: Recording? = Recording(in: budget.recordings)
         let other = Recording(in: budget.recordings)
         for number in 0..<10 { recording?.add(Self.exchange(number, size: 10_000)) }
-        // Bytes that malloc gives beyond those asked for count, too: equal exchanges may differ by some.
+        // Bytes that malloc adds count, too, so equal exchanges may differ by some.
         let first = budget.recordings.usage.bytes
         for number in 0..<10 { other.add(Self.exchange(number, size: 10_000)) }
         #expect(budget.recordings.usage.bytes >= first + 10 * 10_000)

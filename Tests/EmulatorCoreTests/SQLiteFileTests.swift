@@ -249,7 +249,7 @@ struct SQLiteFileTests {
             try store.update { $0.put(Note(key: "b")) }
         }
         #expect(stores.health.failure?.kind == .slow)
-        // What can be read is read.
+        // Reading still works.
         #expect(store.read { $0.all(Note.self).map(\.key) } == ["a"])
         try other.execute("ROLLBACK")
         let found = try store.update { tables in
@@ -284,7 +284,7 @@ struct SQLiteFileTests {
                 #expect(tables.all(Note.self).map(\.key) == ["a"])
                 #expect(tables.all(Account.self).map(\.id) == ["ada", "bob", "cleo"])
             }
-            // The same as it was read again.
+            // The rows must be the same after the world is loaded again.
             try store.resume(seed, rows: seed)
         }
         try file.execute("DROP TRIGGER f")

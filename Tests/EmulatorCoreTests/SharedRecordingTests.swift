@@ -8,7 +8,7 @@ import Time
 
 @Suite("A recording that replicas share")
 struct SharedRecordingTests {
-    /// What one replica has of it.
+    /// One replica's part of the recordings.
     private final class Replica: Sendable {
         let budget: ProcessBudget
 
@@ -42,7 +42,7 @@ struct SharedRecordingTests {
             fault: nil)
     }
 
-    /// Two of them.
+    /// Makes two replicas.
     private func replicas(_ kept: any RecordingKeeper, limit: Int = RecordingStore.standardLimit) -> [Replica] {
         [Replica(kept, limit: limit), Replica(kept, limit: limit)]
     }
@@ -60,7 +60,7 @@ struct SharedRecordingTests {
             let first = try await both[round % 2].ids()
             #expect(Set(first) == Set((1...(round + 1) * 10).map { "r\($0)" }))
             try #expect(await both[(round + 1) % 2].ids() == first)
-            // Of one replica's, the order is that of the answers.
+            // The exchanges of one replica are in the order of their answers.
             let odd = first.filter { Int($0.dropFirst()).map { $0 % 2 == 1 } ?? false }
             #expect(odd == (0..<(round + 1) * 5).map { "r\($0 * 2 + 1)" })
         }
@@ -136,7 +136,7 @@ struct SharedRecordingTests {
             both[number % 2].recording().add(Self.exchange(number))
         }
         for replica in both {
-            // Copies are let go with the last reference to the recording.
+            // Copies are released with the last reference to the recording.
             let recording = replica.recording()
             try #expect(await replica.ids().count == Recording.countLimit)
             #expect(recording.exchanges.count + recording.dropped == Recording.countLimit + 200)
@@ -158,7 +158,7 @@ struct SharedRecordingTests {
         try await Task.sleep(for: .milliseconds(50))
         for number in 0..<5 {
             both[0].recording().add(Self.exchange(number))
-            // Nobody asks: it is told by itself.
+            // Nobody asks for it: the listener is notified.
             for await id in told where id == "r\(number)" { break }
         }
         recording.stopListening(number)

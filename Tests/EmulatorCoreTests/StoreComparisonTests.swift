@@ -9,7 +9,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// Stores differ in where they keep rows, and in nothing that anybody could see.
+/// Tests that stores differ only in where they keep rows.
 @Suite("all stores do the same")
 struct StoreComparisonTests {
     private typealias Note = TableTests.Note
@@ -30,8 +30,8 @@ struct StoreComparisonTests {
         }
     }
 
-    /// Everything that can be seen of both tables. Once they are read again, an index has rows in the order in which they came, and not
-    /// in that in which they got the value.
+    /// Returns everything that can be read of both tables. After the rows are loaded again, an index has them in the
+    /// order in which they were added, and not in which they got the value.
     private func all(_ tables: borrowing Snapshot, isReadAgain: Bool = false) -> [String] {
         var seen = [tables.all(Note.self).map(\.key), tables.all(Account.self).map { "\($0.id) \($0.email)" }]
         for value in (0..<8).map(String.init) {

@@ -6,7 +6,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// What every store of tables must do.
+/// Tests that every store of tables must pass.
 @Suite("tables")
 struct TableTests {
     struct Note: Row, Equatable {
@@ -94,7 +94,7 @@ struct TableTests {
         #expect(store.read { $0.first(Note.byTag, "a") } == nil)
         try #expect(store.update { $0.pop(Account.self, "ada") }?.id == "ada")
         try #expect(store.update { $0.pop(Account.self, "ada") } == nil)
-        // An update that throws gives it back.
+        // An update that throws puts the row back.
         #expect(throws: Refusal.self) {
             try store.update { tables in
                 #expect(tables.pop(Note.self, "b") != nil)
@@ -233,7 +233,7 @@ struct TableTests {
             let fails = bytes[0] % 3 == 0
             var next = model
             try? store.update { tables in
-                // It may be run again.
+                // The closure may run again.
                 next = model
                 for step in stride(from: 1, to: 37, by: 3) {
                     let key = String(bytes[step] % 30)

@@ -3,10 +3,10 @@ import PostgreSQL
 
 @testable import EmulatorCore
 
-/// What keeps recordings that replicas share.
+/// The stores of recordings that replicas share.
 enum TestedKeeping: Sendable {
     case memory
-    /// At the server that `UNDERSTUDY_TEST_POSTGRESQL` leads to.
+    /// A database at the server with the URL `UNDERSTUDY_TEST_POSTGRESQL`.
     case postgresql(String)
 
     static var all: [TestedKeeping] {
@@ -33,7 +33,7 @@ final class DatabaseRecordings: Sendable {
         address = try PostgreSQLAddress(url)
         let connection = try PostgreSQLConnection(address, until: .now + .seconds(10))
         try connection.run([call("CREATE SCHEMA \(schema)"), call("SET search_path = \(schema)")], until: limit)
-        // Each is prepared when those before it are there.
+        // A statement can be prepared only when the tables before it exist.
         for table in PostgreSQLSchema.tables { try connection.run([call(table)], until: limit) }
     }
 
@@ -46,12 +46,12 @@ final class DatabaseRecordings: Sendable {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// What keeps them, by connections of its own.
+    /// Returns a store of the recordings with connections of its own.
     func keeper() -> any RecordingKeeper {
         Keeper(base: PostgreSQLRecordings(PostgreSQLPool(address, schema: schema)), recordings: self)
     }
 
-    /// The schema stays as long as this does.
+    /// A store that keeps the schema while it exists.
     private struct Keeper: RecordingKeeper {
         let base: PostgreSQLRecordings
         let recordings: DatabaseRecordings

@@ -5,24 +5,24 @@ import Testing
 @testable import EmulatorCore
 @testable import Understudy
 
-/// The stores that all do the same.
+/// The stores, which must all behave the same.
 enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
     case memory
     /// An archive in memory, with each update run twice and each row written and read.
     case checked
     case sqlite
-    /// With the server of `TestDatabase`.
+    /// A database at the server of `TestDatabase`.
     case postgresql
 
     static let allCases: [TestedStore] =
         [.memory, .checked, .sqlite] + (TestDatabase.isAtHand ? [.postgresql] : [])
 
-    /// All but that of which the others must not differ.
+    /// The stores that are compared with memory.
     static var others: [TestedStore] { allCases.filter { $0 != .memory } }
 
     var testDescription: String { rawValue }
 
-    /// A store of a new world.
+    /// Returns the store of a new world.
     func open(_ seed: Seed) throws -> WorldStore { try WorldStore("test", seed, keptIn: archive()) }
 
     private func archive() throws -> (any Archive)? {
@@ -36,7 +36,7 @@ enum TestedStore: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension Archive {
-    /// The store of a world of this name.
+    /// Returns the store of the world of this name.
     func store(of world: String, seed: Seed) throws -> WorldStore { try WorldStore(world, seed, in: self) }
 }
 
@@ -45,12 +45,12 @@ extension SeedFormat {
     static let tested = SeedFormat(Providers.all, rows: [TableTests.Note.self, ManyRowsTests.Entry.self])
 }
 
-/// A server of PostgreSQL's for tests, where there is one: `UNDERSTUDY_TEST_POSTGRESQL` is its URL.
+/// A PostgreSQL server for tests: `UNDERSTUDY_TEST_POSTGRESQL` is its URL, if there is one.
 enum TestDatabase {
     static let url = ProcessInfo.processInfo.environment["UNDERSTUDY_TEST_POSTGRESQL"]
     static var isAtHand: Bool { url != nil }
 
-    /// Runs `body` with the URL of a schema of its own, in which several stores may be opened.
+    /// Runs `body` with the URL of a new schema, in which several stores may be opened.
     static func withSchema(_ body: (String) async throws -> Void) async throws {
         let name = "test_\(UUID().uuidString.lowercased().filter { $0 != "-" })"
         let base = try #require(url)

@@ -6,7 +6,7 @@ import Understudy
 
 @testable import EmulatorCore
 
-/// A world's clock, generator and orders must survive being written down, as its rows do.
+/// Tests that a world's clock, generator and orders can be encoded and decoded, as its rows can.
 @Suite("a world's values, written down and read back")
 struct WorldValueTests {
     private static let orders = #"""

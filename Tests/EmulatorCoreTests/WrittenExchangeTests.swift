@@ -28,7 +28,7 @@ struct WrittenExchangeTests {
                 body: #"{"error":"invalid_grant"}"#), time: .last, began: 1_790_000_000_000_000, duration: 12_345,
             fault: "an ordered fault"),
         exchange(.dropped), exchange(.cut),
-        // What a client's server didn't answer.
+        // A client's server didn't answer this request.
         RecordedExchange(
             id: "r2", parent: "r1", world: "w", host: "127.0.0.1", path: "/events", client: nil,
             request: Request(method: "POST", target: "http://127.0.0.1:1/events", body: Array("{}".utf8)),
@@ -52,7 +52,7 @@ struct WrittenExchangeTests {
             began: 1, duration: 2, fault: nil)
     }
 
-    /// All that it holds, as text.
+    /// Returns everything in the exchange, as text.
     private func description(_ exchange: RecordedExchange) -> [String] {
         let (request, response) = (exchange.request, exchange.response)
         return [

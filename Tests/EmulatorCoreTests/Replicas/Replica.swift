@@ -75,23 +75,23 @@ final class Replica: Sendable {
                 ], body: Array(form.encoded.utf8)))
     }
 
-    /// A call of the control API.
+    /// Sends a call of the control API, and waits for the answer.
     func call(_ method: String, _ call: String, _ body: JSONValue? = nil, world: String? = nil) -> Answer {
         send(method, "\(world.map { "/~\($0)" } ?? "")/_understudy/v1/\(call)", body)
     }
 }
 
-/// What replicas share in tests.
+/// The archives that replicas share in tests.
 enum SharedStores: String, CaseIterable, CustomTestStringConvertible {
     case memory
-    /// With the server of `TestDatabase`.
+    /// A database at the server of `TestDatabase`.
     case postgresql
 
     static let allCases: [SharedStores] = [.memory] + (TestDatabase.isAtHand ? [.postgresql] : [])
 
     var testDescription: String { rawValue }
 
-    /// Two replicas.
+    /// Makes two replicas.
     func pair(scenarios: [String] = []) throws -> Pair { try Pair(self, scenarios) }
 
     final class Pair {
@@ -116,7 +116,7 @@ enum SharedStores: String, CaseIterable, CustomTestStringConvertible {
             }
         }
 
-        /// To be called when the test is done.
+        /// Ends both replicas, at the end of a test.
         func end() {
             a.worlds.removeAll()
             b.worlds.removeAll()

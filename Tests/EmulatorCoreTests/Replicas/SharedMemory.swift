@@ -2,11 +2,11 @@ import Synchronization
 
 @testable import EmulatorCore
 
-/// What daemons without a database share in these tests.
+/// The archive that daemons without a database share in these tests.
 typealias SharedMemory = MemoryArchive.Memory
 
 extension MemoryArchive.Memory {
-    /// All replicas fail from now on; `nil` when they don't any more.
+    /// Makes all replicas fail, or work again with `nil`.
     func fail(_ failure: StoreFailure?) { state.withLock { $0.failure = failure } }
 
     var refreshes: Int { state.withLock { $0.refreshes } }

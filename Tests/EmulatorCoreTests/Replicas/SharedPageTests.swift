@@ -49,7 +49,7 @@ struct SharedPageTests {
         #expect(eventually { answer.withLock { $0 != nil } })
         let found = try #require(answer.withLock { $0 })
         #expect(found.json["messages"]?.array?.count == 1, "\(found.text)")
-        // It looks each tenth of a second, and not only when the minute is over.
+        // The waiting call checks every tenth of a second, and not only after the minute.
         #expect(Date().timeIntervalSince(sent) < 50)
     }
 }

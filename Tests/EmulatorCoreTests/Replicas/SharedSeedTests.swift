@@ -30,7 +30,7 @@ struct SharedSeedTests {
         #expect(people(b, "own") == ["grace"])
         #expect(b.call("GET", "seed", world: "own").text == a.call("GET", "seed", world: "own").text)
         #expect(b.send("GET", "/~own/login.staff.example/.well-known/openid-configuration").status == 200)
-        // Also in the form in which the host names the world.
+        // The host may name the world, too.
         let host = [(name: "Host", value: "login.staff.example.own.localhost")]
         let below = b.send(
             Request(method: "GET", target: "/.well-known/openid-configuration", headers: host, body: []))
@@ -88,7 +88,7 @@ struct SharedSeedTests {
             try #require(b.worlds.budget.seeds.take(10, playing: played))
         )
         try #expect(a.worlds.give(played, leases.0, to: mine, adding: addition))
-        // It hasn't seen that yet.
+        // The other replica hasn't seen that yet.
         try #expect(!b.worlds.give(played, leases.1, to: others, adding: addition))
         #expect(b.worlds.held("default") === others)
     }
@@ -177,17 +177,17 @@ struct SharedPreparationTests {
         try #expect(first.next(at: 0) == .mine)
         try #expect(second.next(at: 100) == .wait)
         try #expect(second.next(at: 109) == .wait)
-        // A sign that it is still at it.
+        // This is a heartbeat of the first one.
         try #expect(first.next(at: 9) == .mine)
         try #expect(second.next(at: 110) == .wait)
         try #expect(second.next(at: 120) == .mine)
-        // The first one comes back too late: its end doesn't count.
+        // The first one ends too late, so its end doesn't count.
         try first.finish()
         #expect(!mine.isPrepared)
         try second.finish()
         try #expect(second.next(at: 121) == .done)
         try #expect(first.next(at: 22) == .done)
-        // As the store knows, once this replica has looked.
+        // The store knows, once this replica has read it.
         #expect(a.call("GET", "faults", world: "one").status == 200)
         #expect(mine.isPrepared)
     }

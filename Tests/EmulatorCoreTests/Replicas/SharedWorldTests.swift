@@ -142,7 +142,7 @@ struct SharedWorldTests {
             #expect(refusal.header("Retry-After") == "1")
         }
         #expect(a.call("GET", "worlds").status == 503)
-        // Somebody whom the seed doesn't have, and a world that begins anew.
+        // The seed doesn't have this person, and the world begins anew.
         #expect(a.call("PATCH", "accounts/zed", ["email": "other@example.com"]).status == 503)
         #expect(a.call("POST", "reset").status == 503)
         memory.fail(nil)
@@ -200,10 +200,10 @@ struct IdleSharedWorldTests {
             try b.worlds.noteUses()
             try a.worlds.letIdleGo(forAll: true)
         }
-        // What only others use goes from memory, and isn't lost.
+        // A world that only others use is removed from memory, but not lost.
         #expect(a.worlds.held("one") == nil)
         #expect(memory.state.withLock { $0.worlds.keys.sorted() } == ["default", "one"])
-        // Each looks after them by itself, too, so that either may have removed it.
+        // Both replicas remove idle worlds by themselves, so either may have removed it.
         #expect(a.worlds.counts.idle + b.worlds.counts.idle == 1)
         pass(3_700)
         try b.worlds.letIdleGo(forAll: true)
