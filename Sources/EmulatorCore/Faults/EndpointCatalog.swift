@@ -166,8 +166,8 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints at the path of an order. If the path is a short address in full, it means only that one,
-    /// even if a path of a host is equal.
+    /// Returns the endpoints at the path of an order. A path that begins like a short address, and has no wildcard,
+    /// means only short addresses, even if a host has a similar path.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
@@ -175,7 +175,7 @@ package struct EndpointCatalog: Sendable {
         return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
     }
 
-    /// Returns the short addresses that begin like the path of an order, if it has no wildcard and no host.
+    /// Returns the short addresses whose first segment is that of the order's path, if it has no wildcard and no host.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.contains("*") else { return [] }
         let first = path.split(separator: "/").first

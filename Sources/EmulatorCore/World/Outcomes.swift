@@ -140,8 +140,8 @@ package struct OutcomeQueue: WorldValue {
         return queued.count < count
     }
 
-    /// Removes and returns the first outcome for this provider and client, and for this account if the request names
-    /// one.
+    /// Returns the first outcome for this provider and client, and for this account if the request names one. Counts its
+    /// use, and removes it after the last.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in

@@ -142,7 +142,7 @@ package final class World: Sendable {
         }
     }
 
-    /// Removes and returns the fault that is due at this exchange, if there is one.
+    /// Counts the request for all matching faults, and returns the one that is due, if any.
     func takeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
@@ -174,7 +174,7 @@ package final class World: Sendable {
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
-    /// Returns the fault that is due at this step of SMTP, if there is one. It counts as finished.
+    /// Returns the fault that is due at this step of SMTP, if there is one, and marks it as used.
     package func takeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {

@@ -15,7 +15,7 @@ package final class WorldCaches: Sendable {
         }
     }
 
-    /// The caches that don't depend on the seed, such as leases.
+    /// The caches that don't follow from the seed, such as leases.
     var kept: WorldCaches {
         let others = WorldCaches()
         let kept = caches.withLock { $0.filter { !$1.followsSeed } }
