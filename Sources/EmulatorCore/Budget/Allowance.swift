@@ -25,7 +25,7 @@ package final class Allowance: Sendable {
     /// Counts a refusal for another reason than the limit.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Counts as one thing until the last reference to it is gone.
+    /// A place under the limit, taken until the last reference to the lease is gone.
     package final class Lease: Sendable {
         private let allowance: Allowance
 

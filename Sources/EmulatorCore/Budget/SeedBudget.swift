@@ -3,7 +3,7 @@ import Synchronization
 /// Limits the number and the memory of the seeds that worlds have of their own.
 package final class SeedBudget: Sendable {
     package static let limit = 1_000
-    /// The bytes of memory for all of them, as ``weight(bytes:endpoints:)`` estimates it.
+    /// The bytes of memory for the seeds of all worlds, as ``weight(bytes:endpoints:)`` estimates it.
     package static let byteLimit = 1 << 30
 
     private let taken = Mutex((count: 0, bytes: 0))
@@ -28,7 +28,7 @@ package final class SeedBudget: Sendable {
         return isTaken ? Lease(bytes, of: self) : nil
     }
 
-    /// Reserves the memory until the last reference to it is gone.
+    /// A reservation of memory, held until the last reference to the lease is gone.
     package final class Lease: Sendable {
         private let bytes: Int
         private let budget: SeedBudget

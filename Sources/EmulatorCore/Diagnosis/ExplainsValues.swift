@@ -3,11 +3,11 @@ import Time
 
 /// A provider that can explain values without a world, for the command `explain`.
 package protocol ExplainsValues: Provider {
-    /// The values that it can explain beside ID tokens, in the words of the command's help, such as "A token of
-    /// GitHub's".
+    /// The values that the provider can explain beside ID tokens, in the words of the command's help, such as "A token
+    /// of GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
-    /// Returns whether `issuer` is the `iss` of its ID tokens.
+    /// Returns whether `issuer` is the `iss` of the provider's ID tokens.
     static func isIssuer(_ issuer: String) -> Bool
     /// Returns the kind of an address that the provider gives out, such as "a private relay address"; `nil` for any
     /// other.
@@ -16,8 +16,8 @@ package protocol ExplainsValues: Provider {
     static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]?
     /// Explains which form of a raw nonce is sent to the provider; empty when any form may be.
     static func explain(rawNonce: String) -> [ExplainedPart]
-    /// Explains a client secret, and with a seed whether it fits a client there; empty when the provider's secrets are
-    /// random texts.
+    /// Explains a client secret, and with a seed whether the secret fits a client of the seed; empty when the
+    /// provider's secrets are random texts.
     static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart]
     /// Explains in a sentence an error with which a sign-in has returned to the client; `nil` for one that isn't the
     /// provider's own.
@@ -55,11 +55,11 @@ package enum ExplainedValue: Sendable {
 package struct ExplainedPart: Sendable {
     /// A sentence about one thing.
     package struct Finding: Sendable {
-        /// Whether it is as it should be; `nil` for a mere statement.
+        /// Whether the explained thing is as it should be; `nil` for a mere statement.
         package let holds: Bool?
         /// The sentence without a full stop.
         package let text: String
-        /// The ID of the exchange that it is about.
+        /// The ID of the exchange that the finding is about.
         package let exchange: String?
 
         package init(holds: Bool?, _ text: String, exchange: String? = nil) {

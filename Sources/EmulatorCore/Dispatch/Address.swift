@@ -24,7 +24,7 @@ package struct Address: Sendable, Equatable {
     private let worldPlace: NamedWorld.Place
     /// The header `Host` as it was sent.
     package let authority: String
-    /// Whether it came over the daemon's own TLS.
+    /// Whether the request came over the daemon's own TLS.
     private let isSecure: Bool
 
     /// The address of a request in the world that it names, with the hosts and short addresses of that world.
@@ -82,7 +82,7 @@ package struct Address: Sendable, Equatable {
         return String(rest)
     }
 
-    /// `http` or `https`.
+    /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
     /// The beginning of paths that names the world; empty if the path doesn't name it.
@@ -100,7 +100,8 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// Returns the URL of `host` in the prefix form. Each answer needs many of them, so each is built in one allocation.
+    /// Returns the URL of `host` in the prefix form. Each answer needs many of them, so each is built in one
+    /// allocation.
     private func prefixBase(of host: String) -> String {
         let (scheme, world) = (scheme, worldPrefix)
         var base = ""

@@ -11,7 +11,7 @@ package struct CallAnswer: Sendable {
     package let status: Int
     /// A sentence that says when the answer is given.
     package let about: String
-    /// The content types that it may have; none if it has no body.
+    /// The content types that the answer may have; none if it has no body.
     package let contents: [Content]
     /// The codes that a refusal's error may have.
     package let codes: [String]

@@ -8,7 +8,7 @@ import JSON
 package struct ControlCall: Sendable {
     /// A sentence about what the call does.
     package let about: String
-    /// The parameters of its path, in their order.
+    /// The parameters of the call's path, in their order.
     package let pathParameters: [(name: String, about: String)]
     private let makeQuery: (@Sendable () -> Schema)?
     private let makeHeaders: @Sendable () -> [Schema.Field]
@@ -29,9 +29,9 @@ package struct ControlCall: Sendable {
         makeAnswers = answers
     }
 
-    /// The parameters of its query, as an object; `nil` for a call that ignores the query.
+    /// The parameters of the call's query, as an object; `nil` for a call that ignores the query.
     package var query: Schema? { makeQuery?() }
-    /// The headers that it reads.
+    /// The headers that the call reads.
     package var headers: [Schema.Field] { makeHeaders() }
     /// The body; `nil` for a call that reads none.
     package var body: CallBody? { makeBody?() }

@@ -7,7 +7,7 @@ package struct ControlToken: Sendable {
     /// The rule for tokens, which allows what can be in a header unchanged, and can't be guessed in a few tries.
     package static let rule = "16 to 256 letters, digits, \"-\", \".\", \"_\", \"~\", \"+\", \"/\" and \"=\""
     private static let lengths = 16...256
-    /// The cookie's name.
+    /// The name of the cookie that has the control token.
     package static let cookieName = "understudy-control"
     private static let scheme = "bearer"
 

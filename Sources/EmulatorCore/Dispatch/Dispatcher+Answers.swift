@@ -70,7 +70,7 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether it is an error by its status, or incomplete.
+    /// Whether the response is an error by its status, or incomplete.
     fileprivate var isRefusal: Bool {
         switch delivery {
         case .dropped, .cut: true

@@ -21,7 +21,7 @@ package struct MailExchange: Sendable {
     /// The ordered fault that took effect, in words.
     package var fault: String?
     package var mail: RecordedMail
-    /// The time when it began, in microseconds since 1970.
+    /// The time when the conversation began, in microseconds since 1970.
     package let began: Int64
 
     package init(id: String, step: String, mail: RecordedMail, began: Int64) {
@@ -111,7 +111,7 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-    /// Returns whether it is the world of requests and mail that name none.
+    /// Returns whether a world is the one of requests and mail that name none.
     package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
 
     /// The number of worlds that may be loaded from the archive when all are asked for.

@@ -64,19 +64,20 @@ extension Endpoint {
         self.init(method, [], "\(Endpoint.controlRoot)/\(path)", .none, keys, traits, handler, call)
     }
 
-    /// Whether it is a call of the control API.
+    /// Whether the endpoint is a call of the control API.
     package var isControl: Bool {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// A copy of the endpoint, only for clients that may control the daemon: those of a test, unlike the app that is tested.
+    /// A copy of the endpoint, only for clients that may control the daemon: those of a test, unlike the app that is
+    /// tested.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true
         return managing
     }
 
-    /// Whether a client must be allowed to control the daemon for it.
+    /// Whether a client must be allowed to control the daemon before it may call the endpoint.
     var isGuarded: Bool { isControl || isManagement }
 
     /// Returns the same endpoint with a handler that runs only if `refusal` returns `nil`.

@@ -30,15 +30,16 @@ package struct Endpoint: Sendable {
     package let cors: CORS
     /// The owners whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
     package let keys: [KeyOwner]
-    /// The faults that can be ordered here; `nil` for an endpoint without any, whose requests aren't recorded either.
+    /// The faults that can be ordered at the endpoint; `nil` for an endpoint without any, whose requests aren't
+    /// recorded either.
     package let traits: EndpointTraits?
-    /// Whether it is only for clients that may control the daemon, though it isn't part of the control API.
+    /// Whether the endpoint is only for clients that may control the daemon, though it isn't part of the control API.
     var isManagement = false
     /// The description of a call of the control API.
     package let call: ControlCall?
-    /// A few words for a request to it: "redeem a code". `nil` if it isn't part of a sign-in.
+    /// A few words for a request to the endpoint: "redeem a code". `nil` if it isn't part of a sign-in.
     package private(set) var title: String?
-    /// Returns the step of a sign-in for a request to it; `nil` where OAuth's own rules decide.
+    /// Returns the step of a sign-in for a request to the endpoint; `nil` where OAuth's own rules decide.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
     /// Returns sentences about surprises for an app's developer in an answer that refuses nothing, such as a missing
     /// name. The second argument has all exchanges of the sign-in.

@@ -4,7 +4,7 @@ import JSON
 /// The reason why no page is shown at the daemon's own address.
 package enum PageRefusal: Sendable {
     case nothingThere
-    /// Only these methods are supported.
+    /// The address supports only these methods.
     case otherMethod([String])
     /// The request has too many fields, or texts that are too long.
     case tooMuch(Diagnosis)

@@ -1,7 +1,7 @@
 /// Rules for host names: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
 package enum HostName {
-    /// Returns whether it is a DNS name in lower case, and not an address. If `isLocal`, a machine's own name, it may
-    /// have capitals and underscores, as container engines give out, and be a number.
+    /// Returns whether the text is a DNS name in lower case, and not an address. If `isLocal`, a machine's own name, it
+    /// may have capitals and underscores, as container engines give out, and be a number.
     package static func isValid(_ name: String, isLocal: Bool = false) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

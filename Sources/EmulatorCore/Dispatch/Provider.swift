@@ -7,19 +7,20 @@ package struct ProviderFacts: Sendable {
     package let name: String
     /// The provider's name as people write it.
     package let title: String
-    /// Its section of the seed; `nil` for a provider that needs none.
+    /// The provider's section of the seed; `nil` for a provider that needs none.
     package let section: (any SeedSection.Type)?
-    /// Its part of an account; `nil` for a provider at which people have none, and so authorize nothing.
+    /// The provider's part of an account; `nil` for a provider at which people have no account, and authorize nothing.
     package let profile: (any AccountProfile.Type)?
-    /// The types of all rows that the provider puts into a world's tables. Providers that share tables each declare them.
+    /// The types of all rows that the provider puts into a world's tables. Providers that share tables each declare
+    /// them.
     package let rows: [any Row.Type]
-    /// The types of the values that it keeps in a world.
+    /// The types of the values that the provider keeps in a world.
     package let values: [any WorldValue.Type]
     /// Returns the environment variables by which a program finds the provider at the daemon with this URL.
     package let variables: @Sendable (_ daemon: String) -> [(name: String, value: String)]
     /// The choices that a person has on the provider's sign-in page, and that an outcome can make for them.
     package let choices: Set<PersonalChoice>
-    /// Whether it signs people in by other providers, as a service between these and an app.
+    /// Whether the provider signs people in by other providers, as a service between these and an app.
     package let isService: Bool
     /// The members of the answer at `/` of the daemon by which programs recognize the provider's own emulator.
     package let emulatorStatus: JSONObject
@@ -86,8 +87,8 @@ package protocol HasAliases: Provider {
 
 /// A provider that gives out codes and tokens for what people grant to apps.
 package protocol KeepsGrants: Provider {
-    /// Returns a code or token that it has given out in this world; `nil` when it is none of the provider's, or
-    /// forgotten.
+    /// Returns a code or token that the provider has given out in this world; `nil` when it is none of the provider's,
+    /// or forgotten.
     func issued(_ text: String, in world: World) -> IssuedValue?
     /// Removes an account's rows at this provider, in the transaction that removes the account. Refusals of its codes
     /// and tokens give `reason` from then on. Returns work to do after the commit.
@@ -112,7 +113,7 @@ package protocol RemembersEndedTokens: Provider {
 package protocol MintsIDTokens: Provider {
     /// Returns the content of an ID token that the control API asks for, without a sign-in.
     func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft?
-    /// Returns the person with this `sub` in ID tokens for `client`; `nil` when nobody has it.
+    /// Returns the person with this `sub` in ID tokens for `client`; `nil` when nobody has this `sub`.
     func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
 }
 
@@ -158,7 +159,7 @@ package protocol RelaysMail: Provider {
 
 /// A provider that can accept values that aren't in the seed.
 package protocol TakesUnseeded: Provider {
-    /// Returns phrases about the values that it has accepted in this world, for the inspector.
+    /// Returns phrases about the values that the provider has accepted in this world, for the inspector.
     func takenOnTrust(in world: World) -> [String]
 }
 
@@ -186,7 +187,7 @@ package protocol ProtectsResources {
 
 /// A provider that is played at the daemon's own name, at addresses from the seed.
 package protocol ExplainsOwnAddresses {
-    /// Returns the refusal of a request at an address there that was meant for this provider: it says why nothing is
-    /// served. Returns `nil` for any other request.
+    /// Returns the refusal of a request at an address of the daemon's own that was meant for this provider: it says why
+    /// nothing is served. Returns `nil` for any other request.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -10,7 +10,7 @@ extension Request {
 }
 
 extension [UInt8] {
-    /// Whether it looks like a JSON object or array.
+    /// Whether the text looks like a JSON object or array.
     package var holdsJSON: Bool {
         guard let byte = first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else { return false }
         return byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")

@@ -31,7 +31,7 @@ package struct SetUpPlace: Sendable {
 package struct SetUpGuide: Sendable {
     /// A step of the guide, with what to write for it.
     package struct Step: Sendable {
-        /// The instruction, in one or more sentences.
+        /// The instruction of the step, in one or more sentences.
         package let text: String
         /// The text to copy; `nil` for a step in which nothing is written.
         package let code: String?
@@ -62,9 +62,9 @@ package struct SetUpGuide: Sendable {
         }
     }
 
-    /// The ID, unique among all guides and part of a page's address: lower-case letters, digits and hyphens.
+    /// The guide's ID, unique among all guides and part of a page's address: lower-case letters, digits and hyphens.
     package let id: String
-    /// The kind of client.
+    /// The kind of client that the guide is for.
     package let title: String
     /// A sentence about who should read it.
     package let about: String

@@ -17,7 +17,7 @@ package final class AppliedFault: Sendable {
         self.scenario = scenario
     }
 
-    /// Whether it has taken effect.
+    /// Whether the fault has taken effect.
     package var isUsed: Bool { used.load(ordering: .relaxed) }
 
     package func use() { used.store(true, ordering: .relaxed) }

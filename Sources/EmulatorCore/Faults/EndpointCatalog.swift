@@ -13,9 +13,9 @@ package struct EndpointCatalog: Sendable {
         package let traits: EndpointTraits
         /// The name of the provider that serves it.
         package let provider: String
-        /// A few words for a request to it: "redeem a code". `nil` if it isn't part of a sign-in.
+        /// A few words for a request to the endpoint: "redeem a code". `nil` if it isn't part of a sign-in.
         package let title: String?
-        /// Its paths at the daemon's own name.
+        /// The endpoint's paths at the daemon's own name.
         fileprivate let shortPaths: [String]
 
         /// Makes the entry of an endpoint; `nil` if no fault can be ordered for it.

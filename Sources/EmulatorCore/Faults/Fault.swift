@@ -6,14 +6,14 @@ import JSON
 package struct Fault: SchemaObject {
     package static let schemaName: String? = "Fault"
 
-    /// The ID, empty until the fault is ordered.
+    /// The fault's ID, empty until the fault is ordered.
     package private(set) var id = ""
     package let match: FaultMatch
-    /// The number of matching requests to which it doesn't apply at first.
+    /// The number of matching requests that the fault skips first.
     package let after: Int
-    /// The number of requests to which it applies; `nil` for all.
+    /// The number of requests to which the fault applies; `nil` for all.
     package let times: Int?
-    /// The probability from 0 to 1 that it applies, drawn from the world's generator.
+    /// The probability from 0 to 1 that the fault applies, drawn from the world's generator.
     package let probability: Double
     package let effect: FaultEffect
     /// The number of bytes of the order's JSON.
@@ -89,7 +89,7 @@ extension Fault {
 package struct FaultQueue: WorldValue {
     package static let name = "faults"
     package static let limit = 1_000
-    /// The number of bytes of JSON that all of them may have together.
+    /// The number of bytes of JSON that all faults may have together.
     package static let sizeLimit = 8 << 20
 
     /// The faults. One that has been used up stays until its exchange has ended, because it is given back if it didn't

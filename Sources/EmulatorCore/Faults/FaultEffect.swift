@@ -115,8 +115,8 @@ package struct FaultEffect: SchemaObject {
     /// Whether the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether it takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's member
-    /// is changed. A request that only shows a page doesn't use it up.
+    /// Whether the fault takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's
+    /// member is changed. A request that only shows a page doesn't use it up.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }

@@ -14,7 +14,7 @@ package struct FaultMatch: SchemaObject {
     package let tokensOf: String?
     /// The fields of the query, the form or the JSON body that must have these values.
     package let fields: [(name: String, value: String)]
-    /// The step of SMTP to which it applies; `nil` for requests.
+    /// The step of SMTP to which the fault applies; `nil` for requests.
     package let smtp: SMTPStep?
     /// Patterns of the envelope's sender and of a recipient, in lower case.
     package let from: String?
@@ -61,16 +61,16 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253
     }
 
-    /// Returns whether it applies to this host of an endpoint, which may be a pattern such as `*.firebaseapp.com`, and
-    /// is `nil` for the daemon's own address.
+    /// Returns whether the fault applies to this host of an endpoint, which may be a pattern such as
+    /// `*.firebaseapp.com`, and is `nil` for the daemon's own address.
     package func takes(host known: String?) -> Bool {
         guard let host else { return true }
         guard let known else { return false }
         return Glob.matches(known, host) || Glob.matches(host, known)
     }
 
-    /// Returns whether it applies to this request to `endpoint`, which has these short addresses. `client` is called
-    /// last, because it may have to read the world.
+    /// Returns whether the fault applies to this request to `endpoint`, which has these short addresses. `client` is
+    /// called last, because it may have to read the world.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
@@ -89,7 +89,7 @@ package struct FaultMatch: SchemaObject {
         return client.map { $0 == name() } ?? true
     }
 
-    /// Returns whether it applies to this step of SMTP. Of several recipients, one must match.
+    /// Returns whether the fault applies to this step of SMTP. Of several recipients, one must match.
     func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
         guard smtp == step else { return false }
         if let from, sender.map({ Glob.matches(from, $0.lowercased()) }) != true { return false }

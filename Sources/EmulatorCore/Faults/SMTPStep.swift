@@ -3,7 +3,7 @@ import Time
 
 /// The steps of SMTP for which a fault can be ordered: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
 package enum SMTPStep: String, Sendable, CaseIterable {
-    /// The greeting.
+    /// The server's greeting.
     case connect = "CONNECT"
     /// The client's EHLO or HELO.
     case hello = "EHLO"
@@ -12,7 +12,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
     case mail = "MAIL"
     case recipient = "RCPT"
     case data = "DATA"
-    /// The end of the data.
+    /// The end of the mail's data.
     case message = "MESSAGE"
 
     /// Whether the envelope's sender is known at this step.

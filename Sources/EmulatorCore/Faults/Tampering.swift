@@ -22,7 +22,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// The order, with defaults.
+    /// The tampering as it was ordered, with defaults.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -51,10 +51,10 @@ package struct Tampering: SchemaObject {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
-    /// Whether it can also be applied to claims that aren't in a token.
+    /// Whether the tampering can also be applied to claims that aren't in a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
 
-    /// Whether it changes nothing.
+    /// Whether the tampering changes nothing.
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
 
     /// Returns the changed claims. `now` is the world's time.

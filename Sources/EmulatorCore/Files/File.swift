@@ -4,9 +4,9 @@ import Platform
 package enum File {
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let path: String
-        /// The failed action: `can't be read`.
+        /// The action that failed: `can't be read`.
         package let what: String
-        /// The reason: `Permission denied`.
+        /// The reason of the failure: `Permission denied`.
         package let reason: String
         /// Whether there is nothing at the path.
         package let isMissing: Bool

@@ -35,7 +35,7 @@ package struct InspectedItem: Sendable {
     }
 
     package let title: String
-    /// The kind of item, in a few words.
+    /// The kind of the item, in a few words.
     package let kind: String?
     package var marks: [(text: String, mark: Mark)] = []
     package var facts: [InspectedFact] = []
@@ -80,7 +80,7 @@ package struct InspectedFact: Sendable {
 
 /// A document in the form in which an app gets it.
 package struct InspectedDocument: Sendable {
-    /// The title, such as `GET /user`.
+    /// The document's title, such as `GET /user`.
     package let title: String
     package let value: JSONValue
 
@@ -92,14 +92,14 @@ package struct InspectedDocument: Sendable {
 
 /// A token that a client has. It can be ended by itself with `Provider.endToken`.
 package struct InspectedToken: Sendable {
-    /// The kind, such as "access token".
+    /// The kind of token, such as "access token".
     package let kind: String
-    /// The token itself.
+    /// The text of the token.
     package let text: String
     package let scopes: [String]
-    /// The time when it expires; `nil` when it lasts until it is revoked.
+    /// The time when the token expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
-    /// Whether it works now.
+    /// Whether the token works now.
     package let works: Bool
 
     package init(_ kind: String, _ text: String, scopes: [String], expires: Instant?, works: Bool) {
@@ -123,7 +123,7 @@ package struct InspectedAction: Sendable {
     /// A key that is unique on the page.
     package let key: String
     package let label: String
-    /// Whether it removes something.
+    /// Whether the action removes something.
     package let isDestructive: Bool
     package let work: Work
 
@@ -153,7 +153,7 @@ package struct InspectedRefusal: Error, Sendable {
     package let status: Int
     /// The reason in a sentence.
     package let message: String
-    /// The path of the field that it is about, such as `$.email`.
+    /// The path of the field that the refusal is about, such as `$.email`.
     package let path: String?
 
     package init(_ status: Int, _ message: String, path: String? = nil) {

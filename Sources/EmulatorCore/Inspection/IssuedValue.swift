@@ -9,7 +9,7 @@ package struct IssuedValue: Sendable {
     }
 
     package let kind: Kind
-    /// The ID of the client that it was given to.
+    /// The ID of the client to which the code or token was given.
     package let client: String
     /// The ID of the person's account; empty if the client acts for itself.
     package let account: String
@@ -17,7 +17,7 @@ package struct IssuedValue: Sendable {
     package let redirectURI: String?
     /// Whether the authorization request had a `code_challenge`.
     package let hasChallenge: Bool
-    /// The time when it expires; `nil` when it lasts until it is revoked.
+    /// The time when the code or token expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
     /// The exchange that redeemed a code.
     package let usedBy: String?

@@ -35,7 +35,7 @@ package struct Step: Sendable {
     }
 
     package let kind: Kind
-    /// A few words for it: "redeem code".
+    /// A few words for the step: "redeem code".
     package let label: String
 
     package init(_ kind: Kind, _ label: String) {

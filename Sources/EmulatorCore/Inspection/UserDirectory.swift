@@ -25,13 +25,13 @@ package protocol UserDirectory: Sendable {
 
 /// A directory in a list.
 package struct UserDirectorySummary: Sendable {
-    /// The ID, as in addresses: it begins with the provider's name and a colon.
+    /// The directory's ID, as in addresses: it begins with the provider's name and a colon.
     package let id: String
     package let title: String
-    /// The kind, such as "Firebase project".
+    /// The kind of directory, such as "Firebase project".
     package let kind: String
     package let users: Int
-    /// The ID of the directory of which it is a part.
+    /// The ID of the directory of which this one is a part.
     package let whole: String?
 
     package init(id: String, title: String, kind: String, users: Int, within whole: String? = nil) {

@@ -30,9 +30,9 @@ private struct AddressReader {
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool
-        /// Whether it has an `@` that isn't quoted.
+        /// Whether the word has an `@` that isn't quoted.
         private(set) var isAddress: Bool
-        /// Whether there was a blank before it.
+        /// Whether there was a blank before the word.
         let isApart: Bool
 
         init(quoted text: [UInt8], isApart: Bool) {

@@ -8,7 +8,7 @@ package struct InboxMessage: Row {
 
     /// The number of the message. It counts up from 1, and no number is used twice.
     package let number: Int
-    /// The time when it was sent, by the world's clock.
+    /// The time when the message was sent, by the world's clock.
     package let time: Instant
     package var message: SentMessage
 
@@ -18,14 +18,14 @@ package struct InboxMessage: Row {
         self.message = message
     }
 
-    /// The addresses to which it was sent, or a relay forwarded it, in lower case.
+    /// The addresses to which the message was sent, or a relay forwarded it, in lower case.
     package var recipients: [String] {
         let forwarded = message.relay?.forwardedTo
         return (message.envelope.to + (forwarded.map { [$0] } ?? [])).map { $0.lowercased() }
     }
 
     package var key: String { InboxMessage.id(number) }
-    /// The ID: `m1`, `m2`…
+    /// The message's ID: `m1`, `m2`…
     package var id: String { key }
 
     package static func id(_ number: Int) -> String { "m\(number)" }

@@ -70,7 +70,8 @@ enum TransferEncoding {
         String(name.lowercased().prefix { $0.isLetter || $0.isNumber || $0 == "-" })
     }
 
-    /// Decodes Base64. Characters outside its alphabet are skipped, as <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
+    /// Decodes Base64. Characters outside its alphabet are skipped, as
+    /// <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
     static func base64(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count / 4 * 3)

@@ -47,9 +47,9 @@ package enum RelayVerdict: Sendable {
     case lost(Diagnosis)
 }
 
-/// The changes of a relay to a mail that it forwards.
+/// The changes that a relay makes to a forwarded mail.
 package struct ForwardedMail: Sendable, Equatable {
-    /// The address to which it is forwarded.
+    /// The address to which the mail is forwarded.
     package let recipient: String
     /// The sender in the forwarded mail's envelope.
     package let sender: String

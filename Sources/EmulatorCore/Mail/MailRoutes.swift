@@ -29,7 +29,7 @@ package protocol MailSubmission: AnyObject, Sendable {
 
 /// The outcome of a mail for all its recipients.
 package struct SubmittedMail: Sendable {
-    /// The messages that it has added to the inbox, including a mail that a relay refused.
+    /// The messages that the mail has added to the inbox, including a mail that a relay refused.
     package let messages: [InboxMessage]
     /// The recipients who don't get it, each with the refusal.
     package let refusals: [(recipient: String, refusal: MailRefusal)]

@@ -7,11 +7,11 @@ import Text
 /// proportion to the mail, however its parts are nested.
 package struct ReadMail: Sendable {
     package struct Attachment: Codable, Sendable, Equatable {
-        /// The sender's name for it; `nil` if it has none.
+        /// The sender's name for the attachment; `nil` if there is none.
         package var name: String?
-        /// The type in lower case, such as `image/png`.
+        /// The attachment's type in lower case, such as `image/png`.
         package let type: String
-        /// The number of bytes when decoded; 0 if it wasn't measured.
+        /// The number of bytes of the decoded attachment; 0 if it wasn't measured.
         package let size: Int
         /// The identifier by which the mail's HTML shows it (`cid:`): <https://www.rfc-editor.org/rfc/rfc2392>.
         package var contentID: String?
@@ -71,7 +71,8 @@ package struct ReadMail: Sendable {
     /// Returns the content of the attachment at this index.
     package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
 
-    /// Returns the approximate number of bytes that it takes, with the mail of `count` bytes from which it was parsed.
+    /// Returns the approximate number of bytes that the parsed mail takes, with the mail of `count` bytes from which it
+    /// was parsed.
     func size(ofRaw count: Int) -> Int {
         let fields = headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
         // The fields of the parts are stored beside their bodies, too, and the mailboxes beside the header's fields.
@@ -130,7 +131,7 @@ package struct ReadMail: Sendable {
 }
 
 extension MIMEPart {
-    /// The decoded body.
+    /// The part's decoded body.
     var content: [UInt8] { TransferEncoding.decode(body, field("Content-Transfer-Encoding") ?? "") }
 
     /// The number of bytes of `content`.

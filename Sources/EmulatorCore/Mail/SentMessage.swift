@@ -68,10 +68,10 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package let kind: Kind
     /// The sender: an address for a mail, the name of a sender for a text message.
     package var from: Mailbox
-    /// The first recipient.
+    /// The first recipient of the message.
     package var to: Mailbox
     package var envelope: Envelope
-    /// The Cc field.
+    /// The mailboxes of the mail's Cc field.
     package var cc: [Mailbox] = []
     package var replyTo: Mailbox?
     /// The subject; `nil` for a text message.
@@ -88,7 +88,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package var received: ReceivedMail?
     /// The header fields of a mail that is written from another parsed one; `nil` for all others.
     package var fields: [InboxMessage.HeaderField]?
-    /// The ID of the request for which it was sent.
+    /// The ID of the request for which the message was sent.
     package let request: String?
 
     package init(
@@ -112,7 +112,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     /// Whether a relay forwarded it to nobody.
     package var isUndelivered: Bool { relay.map { $0.forwardedTo == nil } ?? false }
 
-    /// The approximate number of bytes that it takes.
+    /// The approximate number of bytes that the message takes.
     package var size: Int {
         let people = [from, to] + cc
         let texts =

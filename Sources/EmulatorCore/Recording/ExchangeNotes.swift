@@ -89,6 +89,7 @@ package struct ExchangeNotes: Sendable {
 }
 
 extension RecordedExchange {
-    /// The details of its sign-in. They are found on first use, which takes a while, so this isn't for worker threads.
+    /// The details of the exchange's sign-in. They are found on first use, which takes a while, so this isn't for
+    /// worker threads.
     package var notes: ExchangeNotes { traces.found(in: self).notes }
 }

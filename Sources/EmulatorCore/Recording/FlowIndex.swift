@@ -12,8 +12,8 @@ package struct KnownExchange: Sendable {
 }
 
 /// Finds the exchanges of one sign-in, its flow: the authorization request, the redemption of its code, the uses of its
-/// tokens and their revocation. Exchanges are added in the order of their answers, and removed when the recording removes
-/// them.
+/// tokens and their revocation. Exchanges are added in the order of their answers, and removed when the recording
+/// removes them.
 struct FlowIndex: Sendable {
     private struct Holder {
         var flow: String

@@ -4,7 +4,7 @@ import Time
 
 /// A request with its answer, and details about both.
 package final class RecordedExchange: Sendable {
-    /// The ID, as in `Understudy-Request`: `r12`.
+    /// The exchange's ID, as in `Understudy-Request`: `r12`.
     package let id: String
     /// The exchange for which the daemon sent itself this request, as Firebase asks the providers; `nil` for a client's
     /// request.
@@ -20,18 +20,18 @@ package final class RecordedExchange: Sendable {
     /// The sizes of the bodies in bytes. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
     package let requestBodySize: Int
     package let responseBodySize: Int
-    /// The world's time when it was answered.
+    /// The world's time when the request was answered.
     package let time: Instant
     /// The machine's time when the request came, in microseconds since 1970.
     package let began: Int64
-    /// The duration, in microseconds.
+    /// The duration of the exchange, in microseconds.
     package let duration: Int64
     /// The ordered fault that took effect, in words.
     package let fault: String?
     /// Details of mail by SMTP, which is recorded as a request with the method `SMTP`: the path is the command that
     /// decided, the body is the conversation.
     package let mail: RecordedMail?
-    /// The codes and tokens by which it belongs to a flow. They are found on first use.
+    /// The codes and tokens by which the exchange belongs to a flow. They are found on first use.
     package let traces = Traces()
     private let place = Atomic<Int>(0)
 
@@ -80,8 +80,8 @@ package final class RecordedExchange: Sendable {
         set { place.store(newValue, ordering: .relaxed) }
     }
 
-    /// The time when it was answered, by the machine's clock in microseconds since 1970, and a number that orders
-    /// exchanges of the same microsecond.
+    /// The time when the request was answered, by the machine's clock in microseconds since 1970, and a number that
+    /// orders exchanges of the same microsecond.
     package var answered: (time: Int64, order: Int) { (began &+ duration, order) }
 
     /// The client whose credentials it carries, or that the request names.
@@ -109,8 +109,8 @@ package final class RecordedExchange: Sendable {
         body = Array(body.prefix(end))
     }
 
-    /// The number of bytes of memory that it takes, with everything it refers to, its codes and tokens, and its entries
-    /// in tables.
+    /// The number of bytes of memory that the exchange takes, with everything it refers to, its codes and tokens, and
+    /// its entries in tables.
     var size: Int {
         var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
         for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {

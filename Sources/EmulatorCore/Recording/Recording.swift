@@ -4,7 +4,7 @@ import Synchronization
 /// The last exchanges of a world, in the order in which they were answered.
 package final class Recording: Sendable {
     package static let countLimit = 1_000
-    /// The limit in bytes.
+    /// The number of bytes that a world's recording may have.
     package static let sizeLimit = 16 << 20
     /// The number of bytes that are kept of a body.
     package static let bodyLimit = 256 << 10
@@ -77,7 +77,7 @@ package final class Recording: Sendable {
 
     // MARK: - Shared
 
-    /// Whether other daemons record in it, too.
+    /// Whether other daemons add exchanges to the recording, too.
     package var isShared: Bool { store.shared != nil }
 
     /// Copies the exchanges that any replica has answered before.

@@ -4,7 +4,7 @@ import Synchronization
 /// The recordings of all worlds. Each has a limit, and all together have one; beyond that, the oldest exchange of any
 /// world is dropped.
 package final class RecordingStore: Sendable {
-    /// The limit in bytes, unless another is given.
+    /// The number of bytes that all recordings may have, unless another limit is given.
     package static let standardLimit = 64_000_000
 
     /// One world's exchanges, in the order in which they were answered.
@@ -15,7 +15,7 @@ package final class RecordingStore: Sendable {
         var size = 0
         /// The number of exchanges before the first one.
         var position = 0
-        /// The number of these that were removed on request.
+        /// The number of exchanges that were removed on request.
         var cleared = 0
 
         var count: Int { entries.count - first }

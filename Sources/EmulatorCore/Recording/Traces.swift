@@ -4,7 +4,7 @@ import Synchronization
 /// The codes, tokens and states of an exchange, as hashes, by which its flow is found.
 package final class Traces: Sendable {
     struct Found: Sendable {
-        /// The hashes in the order in which they are found.
+        /// The hashes of the request in the order in which they are found.
         var request: [Int] = []
         var response: [Int] = []
         var states: [Int] = []

@@ -26,9 +26,9 @@ extension World {
 }
 
 extension Scenario {
-    /// Withdraws the faults and outcomes that it has ordered in `world`, and moves the clock back by as much as it has
-    /// moved it. The results of its other calls, such as a user that was made, stay. Returns `false` when there is
-    /// nothing to withdraw.
+    /// Withdraws the faults and outcomes that the scenario has ordered in `world`, and moves the clock back by as much
+    /// as it has moved it. The results of its other calls, such as a user that was made, stay. Returns `false` when
+    /// there is nothing to withdraw.
     @discardableResult
     package func withdraw(from world: World) throws(StoreFailure) -> Bool {
         try world.update { tables in

@@ -100,7 +100,7 @@ package struct Scenario: Sendable {
     package let title: String
     package let happens: String
     package let advice: String
-    /// Whether a world can begin with it.
+    /// Whether a world can begin with the scenario.
     package let startsWorlds: Bool
     package let parameters: [Parameter]
     package let calls: [Call]

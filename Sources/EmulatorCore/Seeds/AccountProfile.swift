@@ -4,7 +4,7 @@ import JSON
 /// A provider's data about a person, declared in the provider's folder: the member of an account with the provider's
 /// name.
 package protocol AccountProfile: Codable, Equatable, Sendable {
-    /// The member's name: the provider's.
+    /// The name of the account's member, which is the provider's.
     static var name: String { get }
     /// A sentence about the profile for the seed's reference.
     static var about: String { get }

@@ -12,7 +12,7 @@ package struct ClientSecretRequest: Sendable {
     package let client: String
     /// The ID of the key that signs; `nil` for the first one that can.
     package let keyID: String?
-    /// The time from `now` after which it expires. Zero or less makes an expired secret.
+    /// The time from `now` after which the secret expires. Zero or less makes an expired secret.
     package let lifetime: TimeSpan
     package let now: Instant
 

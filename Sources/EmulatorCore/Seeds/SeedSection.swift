@@ -40,7 +40,7 @@ extension SeedSection {
 package struct SeededClient: Sendable {
     package let id: String
     package let kind: String
-    /// The addresses to which it can be returned, or at which it is reached.
+    /// The addresses to which the client can be returned, or at which it is reached.
     package let addresses: String
 
     package init(id: String, kind: String, addresses: String) {

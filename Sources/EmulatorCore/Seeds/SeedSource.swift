@@ -6,9 +6,9 @@ package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]
     package let readBeside: @Sendable (String) throws -> [UInt8]
-    /// Whether it was checked when it was built in, so that a start needn't check it again.
+    /// Whether the seed was checked when it was built in, so that a start needn't check it again.
     let isChecked: Bool
-    /// Whether it may name files.
+    /// Whether the seed may name files.
     let namesFiles: Bool
 
     package init(

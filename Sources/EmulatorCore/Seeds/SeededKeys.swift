@@ -13,7 +13,7 @@ package struct KeyOwner: Hashable, Sendable {
 /// The keys of an owner, from a section of the seed.
 package struct SeededKeys: Sendable {
     package let owner: KeyOwner
-    /// The algorithms with which it signs. The first is used where no other is asked for.
+    /// The algorithms with which the owner signs. The first is used where no other is asked for.
     package let algorithms: [Algorithm]
     /// The keys, oldest first. For an algorithm without any, keys are made.
     package let keys: [SigningKey]
@@ -35,9 +35,9 @@ package struct SeededKeys: Sendable {
 package struct SigningKey: Sendable, Equatable {
     /// The key's `kid`.
     package let id: String
-    /// The key in PEM.
+    /// The private key in PEM.
     package let privateKey: String
-    /// The algorithm with which it signs; `nil` for the first of its owner's that suits it.
+    /// The algorithm with which the key signs; `nil` for the first of its owner's that suits it.
     package let algorithm: Algorithm?
 }
 
@@ -145,8 +145,8 @@ extension SeedReferences {
 }
 
 extension Key {
-    /// Returns whether it can sign a provider's tokens with `algorithm`. RSA keys must have 2,048 bits, so that signing
-    /// costs the same everywhere.
+    /// Returns whether the key can sign a provider's tokens with `algorithm`. RSA keys must have 2,048 bits, so that
+    /// signing costs the same everywhere.
     fileprivate func signs(_ algorithm: Algorithm) -> Bool {
         guard isPrivate, suits(algorithm) else { return false }
         if case .rsa(let bits) = kind { return bits == 2048 }

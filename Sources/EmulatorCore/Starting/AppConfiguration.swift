@@ -82,10 +82,10 @@ package struct AppConfiguration: Sendable {
     }
 
     package var isGiven: Bool { name != nil }
-    /// The names that it has, for messages.
+    /// The names in the configuration, for messages.
     package var names: [String] { values.keys.sorted() }
 
-    /// Returns the value of the first of `names` that it has.
+    /// Returns the value of the first of `names` that the configuration has.
     package subscript(names: String...) -> String? { self[names] }
 
     package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0]?.first }.first }

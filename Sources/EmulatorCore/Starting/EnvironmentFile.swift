@@ -1,7 +1,8 @@
 /// Reads the variables of `.env` files: `NAME=value`, one a line, with `#` before comments. A value may be in single
 /// quotes, where it is used as it is, or in double ones, where `\n` is a line break; both may have several lines.
 ///
-/// There is no specification; this is what the libraries for Node, Python and Ruby have in common. Values aren't expanded.
+/// There is no specification; this is what the libraries for Node, Python and Ruby have in common. Values aren't
+/// expanded.
 enum EnvironmentFile {
     static func variables(in text: String) throws(AppConfiguration.Malformed) -> [(String, String)] {
         var reader = Reader(text)

@@ -22,10 +22,10 @@ package enum AppTrace: Sendable {
 package struct StartingSeed: Sendable {
     /// A file beside the seed.
     package struct File: Sendable {
-        /// Its path from the seed's directory.
+        /// The file's path from the seed's directory.
         package let path: String
         package let text: String
-        /// Whether only its owner may read it.
+        /// Whether only its owner may read the file.
         package let isPrivate: Bool
 
         package init(_ path: String, _ text: String, isPrivate: Bool = false) {

@@ -22,7 +22,8 @@ package final class KeyGenerator: Sendable {
         /// The number of keys of this kind for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// Returns the name of these keys among the texts that replicas share; `nil` for keys that no other replica needs.
+        /// Returns the name of these keys among the texts that replicas share; `nil` for keys that no other replica
+        /// needs.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -36,7 +37,7 @@ package final class KeyGenerator: Sendable {
     private struct Stock {
         /// The keys of each kind that are complete or being made. Keys of the kind `fresh` aren't kept here.
         var keys: [Kind: [NamedKey]] = [:]
-        /// Whether some owner's keys take turns.
+        /// Whether any owner's keys take turns.
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []

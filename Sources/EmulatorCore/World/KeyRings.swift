@@ -141,8 +141,9 @@ package struct KeyRing: Sendable {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three, or with `dropping`
-    /// every other one. Returns the new keys' IDs; `nil` when one can't be made, or too many rotations wait for one.
+    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three, or with
+    /// `dropping` every other one. Returns the new keys' IDs; `nil` when one can't be made, or too many rotations wait
+    /// for one.
     package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
         for sequence in sequences {

@@ -17,7 +17,7 @@ final class KeySequence: Sendable {
 
     private struct Kept {
         let store: WorldStore
-        /// The row's key.
+        /// The key of the row that keeps the rotations.
         let key: String
         /// Whether other replicas may rotate the keys, too.
         let isShared: Bool

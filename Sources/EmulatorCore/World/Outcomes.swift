@@ -37,7 +37,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// The ID, empty until the outcome is queued.
+    /// The outcome's ID, empty until the outcome is queued.
     package private(set) var id: String
     package let provider: String
     /// The client that the outcome is for; `nil` for every client.
@@ -46,7 +46,7 @@ package struct Outcome: Codable, Sendable, Equatable {
     package let account: String?
     package let kind: Kind
     private let details: Details
-    /// The number of authorizations that it is still for; `nil` for all.
+    /// The number of authorizations for which the outcome is still queued; `nil` for all.
     package fileprivate(set) var times: Int?
 
     package var error: String? { details.error }
@@ -77,7 +77,7 @@ package struct Outcome: Codable, Sendable, Equatable {
             "How many authorizations it holds for; null is for ever.")
     }
 
-    /// The number of bytes of its texts.
+    /// The number of bytes of the outcome's texts.
     fileprivate var size: Int {
         let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
         return texts.reduce(0) { $0 + $1.utf8.count + 3 }
@@ -109,7 +109,8 @@ package struct OutcomeQueue: WorldValue {
     package static let name = "outcomes"
     /// The number of outcomes that may be queued. A test that orders more has lost count.
     package static let limit = 1_000
-    /// The number of bytes that their texts may have together, because a store writes all of them with each change.
+    /// The number of bytes that the texts of all outcomes may have together, because a store writes all of them with
+    /// each change.
     package static let sizeLimit = 1 << 20
 
     package private(set) var queued: [Outcome] = []
@@ -140,8 +141,8 @@ package struct OutcomeQueue: WorldValue {
         return queued.count < count
     }
 
-    /// Returns the first outcome for this provider and client, and for this account if the request names one. Counts its
-    /// use, and removes it after the last.
+    /// Returns the first outcome for this provider and client, and for this account if the request names one. Counts
+    /// its use, and removes it after the last.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in

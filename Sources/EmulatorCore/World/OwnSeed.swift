@@ -97,7 +97,7 @@ extension WorldRegistry {
 }
 
 extension World {
-    /// Returns whether its queues can take so many more outcomes and faults.
+    /// Returns whether the world's queues can take so many more outcomes and faults.
     package func hasRoom(outcomes: Int, faults: Int) -> Bool {
         read { tables in
             tables.value(OutcomeQueue.self).queued.count + outcomes <= OutcomeQueue.limit

@@ -32,8 +32,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica; with the daemon's seed
-    /// if there is none.
+    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica; with the
+    /// daemon's seed if there is none.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget
@@ -81,7 +81,7 @@ package final class World: Sendable {
     /// Changes the tables. The changes that `body` makes are committed when this returns. `body` does nothing slow, and
     /// only reads and writes tables: with a shared store, it may run again.
     ///
-    /// - Throws: Why the change can't be committed: then nothing has changed.
+    /// - Throws: The reason why the change can't be committed; then nothing has changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try state.store.update(body)
     }

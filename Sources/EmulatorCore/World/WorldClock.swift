@@ -25,7 +25,7 @@ package struct WorldClock: WorldValue {
         return true
     }
 
-    /// Returns how far it was moved since it was equal to `other`.
+    /// Returns how far the clock was moved since it was equal to `other`.
     func distance(from other: WorldClock) -> TimeSpan {
         if let frozenAt, let before = other.frozenAt { return frozenAt - before }
         return offset - other.offset

@@ -1,7 +1,7 @@
 import JOSE
 import JSON
 
-/// The names of worlds.
+/// Rules for the names of worlds.
 package enum WorldName {
     /// The number of bytes that a name may have.
     package static let limit = 64

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A port that leads to one world. It is closed when the last reference to it is gone.
 package protocol WorldPort: AnyObject, Sendable {
-    /// The port's number.
+    /// The number of the port.
     var port: UInt16 { get }
     /// Stops listening. When it returns, no connection is accepted any more.
     func close()
@@ -81,7 +81,7 @@ package final class WorldPorts: Sendable {
         return opened.port
     }
 
-    /// Closes the ports that were opened for ever.
+    /// Closes the ports that stay open as long as the daemon runs.
     package func end() {
         let fixed = state.withLock { state in
             defer { state.fixed = [:] }
@@ -91,7 +91,7 @@ package final class WorldPorts: Sendable {
         _ = consume fixed
     }
 
-    /// Returns the world's port that was opened for ever.
+    /// Returns the world's port that stays open as long as the daemon runs.
     package func fixed(_ world: String) -> UInt16? { state.withLock { $0.fixed[world]?.port } }
 
     fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {

@@ -49,7 +49,7 @@ enum RecordingSchema {
         INSERT INTO understudy_exchanges(number, id, world, size, refused, gone, body)
         SELECT last, $1, $2, $3::bigint, $4::bigint = 1, false, $5 FROM understudy_recording
         """)
-    /// The state when an exchange with this ID exists already.
+    /// The error state of PostgreSQL when an exchange with this ID exists already.
     static let isThereState = "23505"
     static let appendWorld = statement(
         "append_world",
@@ -143,7 +143,7 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 of them, and of these the last $2 bytes.
+    /// Keeps the last $1 refusals by gone worlds, and of these the last $2 bytes.
     static let trimGone = statement(
         "trim_gone",
         """

@@ -7,7 +7,7 @@ final class RecordingMirrors: Sendable {
     /// The time between two reads for listeners.
     private static let poll = DispatchTimeInterval.milliseconds(100)
 
-    /// A request to this.
+    /// A request to copy, count or empty recordings.
     enum Question: Sendable {
         case worlds([String])
         /// Copy the recordings of all worlds, and the refusals by gone worlds. Makes recordings for worlds that have

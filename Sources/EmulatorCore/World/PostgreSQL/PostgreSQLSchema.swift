@@ -134,11 +134,11 @@ enum PostgreSQLSchema {
             WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// The state for a division by zero.
+    /// The error state of PostgreSQL for a division by zero.
     static let otherVersionState = "22012"
-    /// The state for a change in a read-only transaction.
+    /// The error state of PostgreSQL for a change in a read-only transaction.
     static let readOnlyState = "25006"
-    /// The state for a full disk.
+    /// The error state of PostgreSQL for a full disk.
     static let fullState = "53100"
     /// Raises a world's version, so that a commit from the version before fails.
     static let skipVersion = statement(

@@ -17,7 +17,7 @@ enum SQLiteSchema {
             PRIMARY KEY(world, name)) WITHOUT ROWID;
         """
 
-    /// The statements, prepared once.
+    /// The SQL statements, prepared once.
     struct Statements {
         let begin, commit, rollback: SQLiteStatement
         let text, keepText, setText: SQLiteStatement

@@ -18,7 +18,7 @@ struct PreparedWorld: WorldValue {
 }
 
 extension World {
-    /// Whether the scenarios have been played with which it begins.
+    /// Whether the scenarios with which the world begins have been played.
     var isPrepared: Bool {
         guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }

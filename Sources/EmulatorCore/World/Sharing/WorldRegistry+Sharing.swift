@@ -215,7 +215,7 @@ extension WorldRegistry {
 /// A world in the list of all worlds.
 package struct ListedWorld: Sendable {
     package let name: String
-    /// Seconds since it was last used.
+    /// The seconds since the world was last used.
     package let idle: Int
     /// The world; `nil` when this daemon doesn't hold it.
     package let held: World?
@@ -237,8 +237,8 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// Whether removing it from this daemon's memory would lose something that isn't in the tables: a listener or a
-    /// port.
+    /// Whether removing the world from this daemon's memory would lose something that isn't in the tables: a listener
+    /// or a port.
     var isNeededHere: Bool {
         state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
     }

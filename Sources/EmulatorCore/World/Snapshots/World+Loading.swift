@@ -45,7 +45,7 @@ extension World {
 
     private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }
 
-    /// Makes these the rows of the table, in this order.
+    /// Replaces the rows of the table by others, in their order.
     private static func replace<R: Row>(
         _ type: R.Type, by rows: [any Row], of seed: Seed, in tables: inout Transaction
     ) {

@@ -3,8 +3,8 @@ import Time
 
 /// A place where worlds are kept beside this process's memory: a file, or a database that daemons share.
 ///
-/// An archive knows nothing of tables. It keeps each world's rows and values as JSON, and commits the changes that `WorldStore` gives it.
-/// Calls may wait, and throw when the archive can't be used.
+/// An archive knows nothing of tables. It keeps each world's rows and values as JSON, and commits the changes that
+/// `WorldStore` gives it. Calls may wait, and throw when the archive can't be used.
 package protocol Archive: SharedTexts, AnyObject {
     /// Whether other daemons may read and change the same worlds.
     var isShared: Bool { get }
@@ -35,7 +35,7 @@ package protocol Archive: SharedTexts, AnyObject {
     /// `isLocking`, nobody else can change the world meanwhile, and `make` gets the changes that others have made
     /// before.
     ///
-    /// - Throws: What `make` throws, or the reason why the change isn't committed; `unknown` when it can't be
+    /// - Throws: The error of `make`, or the reason why the change isn't committed; `unknown` when it can't be
     ///   determined whether it is.
     func commit(
         to world: Int64, after version: Int64, isLocking: Bool,
@@ -116,8 +116,8 @@ package struct ArchivedChange: Sendable {
 }
 
 extension [ArchivedChange] {
-    /// These changes without the values that a later one has, too. If a thousand orders are queued one by one, there are
-    /// a thousand values of up to a thousand orders, of which only the last counts.
+    /// These changes without the values that a later one has, too. If a thousand orders are queued one by one, there
+    /// are a thousand values of up to a thousand orders, of which only the last counts.
     var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -198,17 +198,17 @@ package protocol WorldDirectory: Sendable {
 package struct StoreHealth: Sendable {
     /// The kind of store: `memory`, `sqlite` or `postgresql`.
     package let kind: String
-    /// The reason why it can't be used now; `nil` when it can.
+    /// The reason why the store can't be used now; `nil` when it can.
     package var failure: StoreFailure?
-    /// The time since which it can't be used, by the machine's clock.
+    /// The time since which the store can't be used, by the machine's clock.
     package var failingSince: Instant?
-    /// The daemons that share it, this one among them; empty when it isn't shared.
+    /// The daemons that share the store, this one among them; empty when it isn't shared.
     package var replicas: [Replica] = []
 
     /// A daemon among those that share a store.
     package struct Replica: Sendable {
         package let number: Int
-        /// The names of its machine and process.
+        /// The names of the replica's machine and process.
         package let name: String
 
         package init(number: Int, name: String) {

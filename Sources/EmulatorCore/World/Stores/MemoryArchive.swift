@@ -6,7 +6,7 @@ import Synchronization
 /// archived and closures that can't run twice: each change fails at first, as if another daemon had committed in
 /// between, and the last change is read back before the next one.
 package final class MemoryArchive: Archive {
-    /// The archived worlds.
+    /// The archived worlds in this process's memory.
     package final class Memory: Sendable {
         struct State {
             var worlds: [String: World] = [:]

@@ -5,7 +5,7 @@ package struct StoredKey: Codable, Sendable {
     let id: String
     /// The algorithm's name in JWTs.
     let algorithm: String
-    /// The key in PKCS#8.
+    /// The private key in PKCS#8, as PEM.
     let pem: String
 
     /// Encodes a key. Returns `nil` for a key that OpenSSL can't write.
@@ -37,7 +37,7 @@ struct StoredKeys: Row {
     let published: [StoredKey]
     let before: [StoredKey]
 
-    /// Returns whether all of them are keys of their algorithms.
+    /// Returns whether all of these keys are keys of their algorithms.
     func isReadable(by reader: KeyReader) -> Bool {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }

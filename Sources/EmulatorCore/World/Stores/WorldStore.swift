@@ -19,7 +19,7 @@ package final class WorldStore: Sendable {
     /// State that is only used while the lock is held.
     private struct State: @unchecked Sendable {
         var seed: Seed
-        /// The seed whose rows aren't archived while they are unchanged.
+        /// The seed whose rows aren't archived as long as the world hasn't changed them.
         var rowSeed: Seed
         var held: Held
         /// Whether the archive may have another state than `held`, so that the world must be loaded before the next
@@ -39,7 +39,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// The world in memory.
+    /// The copy of the world in memory.
     private struct Held {
         let id: Int64
         var version: Int64

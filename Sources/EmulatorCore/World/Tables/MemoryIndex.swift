@@ -5,7 +5,7 @@ final class MemoryIndex: @unchecked Sendable {
     private struct Node {
         let value: String
         let slot: Int32
-        /// The indexes of its neighbours in the list, or -1.
+        /// The indexes of the node's neighbours in the list, or -1.
         var previous: Int32
         var next: Int32
         /// The index of another value's node for the same slot, or -1.

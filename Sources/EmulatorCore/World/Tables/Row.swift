@@ -49,7 +49,8 @@ package class AnyIndex<R: Row>: @unchecked Sendable {
     }
 }
 
-/// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several values.
+/// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several
+/// values.
 package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Sendable {
     /// Makes an index by `value`. Rows for which it is `nil` aren't found by it.
     package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
@@ -83,7 +84,7 @@ package protocol WorldValue: Codable, Sendable {
     /// Makes the value that a new world has.
     init(_ seed: Seed)
 
-    /// Returns whether it is known to be encoded like `other`. With `false`, it is encoded to find out.
+    /// Returns whether the value is known to be encoded like `other`. With `false`, it is encoded to find out.
     func isWritten(as other: Self) -> Bool
 }
 

@@ -164,7 +164,8 @@ struct RandomSource: WorldValue {
 
     init(_ seed: Seed) { generator = Randomness(seed: seed.randomSeed) }
 
-    /// Returns whether both are the system's generator, which nearly every change uses, and which has no state to write.
+    /// Returns whether both are the system's generator, which nearly every change uses, and which has no state to
+    /// write.
     func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }
