@@ -2,9 +2,9 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// What is served, by the names that clients call it by.
+/// The endpoints, under the names by which clients call them.
 extension FirebaseProvider {
-    /// A method of the service: what it does for a call that may be made.
+    /// The code of an endpoint: it takes an authorized call and returns the answer.
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
@@ -14,7 +14,7 @@ extension FirebaseProvider {
     private var methods: [Endpoint] {
         legacyAdminMethods.map { served in
             method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") { call in
-                // Only the body names the project. Without it, production refuses as well.
+                // Only the body names the project. Production refuses a body without one, too.
                 guard call.isAdmin, call.has("targetProjectId") else {
                     throw FirebaseError(
                         "INSUFFICIENT_PERMISSION",
@@ -44,7 +44,7 @@ extension FirebaseProvider {
                     adminMethod(method, $0 + served.path, step: served.step, run: served.run)
                 }
             }
-            // The last segment is the project's or tenant's ID, a colon and what is done with it.
+            // The last segment is the ID of the project or tenant, a colon and the name of the action.
             + FirebaseProvider.scopes.map { scope in
                 adminMethod("POST", scope) { call in
                     FirebaseProvider.scopeMethod(of: call.exchange) == "queryAccounts"
@@ -67,8 +67,9 @@ extension FirebaseProvider {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
-    /// Production answers at both; public scripts use the second widely. Recorded as `config/read#admin-get` and
-    /// `#admin-get-v2-path` (https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json).
+    /// The paths of administrators' methods. Production answers at both; many public scripts use the second. Recorded
+    /// as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
+    /// conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 
     private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
@@ -128,10 +129,10 @@ extension FirebaseProvider {
             + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
     }
 
-    /// A method of the service as it is served.
+    /// A method with its path, title and code.
     private struct Served {
         let path: String
-        /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
+        /// The action in a few words, such as "redeem a code"; `nil` if it isn't part of a sign-in.
         let title: String?
         let step: Step?
         let run: Method
@@ -141,7 +142,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Methods that apps call: by their names in version 1, below `accounts:`, and in version 3.
+    /// The methods that apps call: below `accounts:` in version 1, and by other names in version 3.
     private var clientMethods: [(legacy: String, served: Served)] {
         func signIn(_ label: String) -> Step { Step(.service, label) }
         func call(_ label: String) -> Step { Step(.api, label) }
@@ -203,7 +204,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Methods that apps call and that are new in version 2.
+    /// The methods that apps call and that only version 2 has.
     private var secondMethods: [Served] {
         [
             Served(
@@ -225,7 +226,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Methods that administrators call, below a project or one of its tenants.
+    /// The methods that administrators call, below a project or one of its tenants.
     private var adminMethods: [(method: String, served: Served)] {
         [
             ("POST", Served("/accounts", createAsAdmin)),
@@ -240,7 +241,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Methods that administrators call by their names in version 3.
+    /// The methods that administrators call by their names in version 3.
     private var legacyAdminMethods: [(name: String, run: Method)] {
         [
             ("uploadAccount", batchCreate),
@@ -250,7 +251,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// A project's settings and tenants, in version 2.
+    /// The methods for a project's settings and tenants, in version 2.
     private var configMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/config", config),
@@ -263,7 +264,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// OpenID providers of a project or one of its tenants, in version 2.
+    /// The methods for OpenID providers of a project or one of its tenants, in version 2.
     private var openIDConfigMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
@@ -280,7 +281,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// What the service has and this stand-in hasn't: 501, as the official emulator answers.
+    /// The paths that the service has and Understudy doesn't play: they answer 501, as the official emulator does.
     static let unplayed: [String] =
         [
             "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter", "/v2/passwordPolicy",
@@ -308,7 +309,8 @@ extension FirebaseProvider {
             Diagnosis("the service has this operation, and this stand-in hasn't: docs/firebase.md lists what it has"))
     }
 
-    /// Production verifies an iOS app by a silent push. Here every app counts as verified.
+    /// Answers that the app is verified. Production verifies an iOS app by a silent push; here every app counts as
+    /// verified.
     private static func verifyClient() -> FirebaseAnswer {
         FirebaseAnswer(body: JSONObject([("receipt", "understudy-receipt"), ("suggestedTimeout", "5")]))
     }

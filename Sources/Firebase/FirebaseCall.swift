@@ -4,26 +4,27 @@ import JSON
 import EmulatorCore
 import Time
 
-/// What a method answers: a body, a diagnosis where it refuses something with status 200, and a note where it only surprises.
+/// A method's answer: a body, a diagnosis if it refuses something with status 200, and a note if something surprises in
+/// it.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
     var note: Note?
 }
 
-/// One call of a method: its project and its body.
+/// A call of a method: its project and its body.
 struct FirebaseCall: Sendable {
     let exchange: Exchange
     let project: Project
-    /// The users who are meant: the project's own, or a tenant's.
+    /// The users that the call is about: the project's own, or a tenant's.
     let pool: UserPool
-    /// Whether an administrator calls.
+    /// Whether an administrator makes the call.
     let isAdmin: Bool
     let fields: MessageFields
-    /// The body's `idToken`, which was decoded to find the tenant.
+    /// The body's `idToken`, decoded earlier to find the tenant.
     let idToken: DecodedIDToken?
 
-    /// The names in `body` are in camel case.
+    /// Makes a call. The names in `body` must be in camel case.
     init(
         _ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject,
         idToken: DecodedIDToken? = nil
@@ -36,27 +37,28 @@ struct FirebaseCall: Sendable {
         self.idToken = idToken
     }
 
-    /// The tenant whose users are meant; `nil` for the project's own.
+    /// The tenant whose users the call is about; `nil` for the project's own users.
     var tenant: String? { pool.tenant }
 
     var mfa: MFA { project.mfa }
 
-    /// Whether it came by an emulator's address, as from SDKs in emulator mode. What only the official emulator does is done
-    /// there, and nowhere else.
+    /// Whether the request came to an emulator's address, as from SDKs in emulator mode. Only there do we do what only
+    /// the official emulator does.
     var isInEmulatorMode: Bool { exchange.address.form == .prefix }
 
-    /// What the names of the project's resources begin with: its number, as in production, or its ID, as at the official emulator.
-    /// Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create` (https://github.com/t-k/fireemu, conformance).
+    /// The prefix of the names of the project's resources: with its number, as in production, or its ID, as in the
+    /// official emulator. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
+    /// (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
-    /// Where links in e-mails lead.
+    /// The URL of the page to which links in e-mails lead.
     var actionPage: String {
         exchange.address.form == .prefix
             ? "\(exchange.address.ownBase)/emulator/action"
             : "\(exchange.address.base(of: project.host))/__/auth/action"
     }
 
-    /// Names come in camel case or with underscores; both mean the same to Google's API.
+    /// Returns the body with names in camel case. Google's API takes camel case and underscores alike.
     static func body(of exchange: Exchange) throws(FirebaseError) -> JSONObject {
         guard !exchange.request.body.isEmpty else { return JSONObject() }
         let value: JSONValue
@@ -74,19 +76,19 @@ struct FirebaseCall: Sendable {
 
     // MARK: - Tables
 
-    /// Looks at the world's tables. Nothing slow belongs in here.
+    /// Reads the world's tables. `body` must be quick.
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try exchange.world.read(body)
     }
 
-    /// Changes the world's tables. Nothing slow belongs in here.
+    /// Changes the world's tables. `body` must be quick: it holds the world's lock.
     func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try exchange.world.update(body)
     }
 
-    /// Changes the world's tables, or nothing when `body` throws.
+    /// Changes the world's tables, or leaves them as they were if `body` throws.
     func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try exchange.world.update(body)
     }
@@ -97,8 +99,8 @@ struct FirebaseCall: Sendable {
 extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
-    /// Where the real host was named, a text that means yes or no will do, as for production: recorded as
-    /// `tenant/manage#create-bad-type`. The official emulator takes none.
+    /// Returns a truth value. If the request named the real host, a text such as "yes" is taken, too, as in production:
+    /// recorded as `tenant/manage#create-bad-type`. The official emulator takes no texts.
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
         if ["true", "t", "yes", "y", "1"].contains(text) { return true }

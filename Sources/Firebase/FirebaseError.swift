@@ -17,20 +17,20 @@ struct FirebaseError: Error, Sendable {
     let status: Int
     let message: String
     let diagnosis: Diagnosis
-    /// Google's canonical name of the status; the list leaves it out unless there are details.
+    /// Google's canonical name of the status. The list of errors has it only if there are details.
     var statusName = "INVALID_ARGUMENT"
     var reason = "invalid"
-    /// Whether the list of errors says `global`, as it does for errors of the service's own.
+    /// Whether the list of errors has the domain `global`, as it does for the service's own errors.
     var isGlobal = true
-    /// What the list of errors says in place of the message.
+    /// The message in the list of errors, if it differs from the one outside the list.
     var listed: JSONValue?
     var details: [JSONValue] = []
-    /// Whether a list of errors stands beside the status, which only some methods of version 2 have.
+    /// Whether a list of errors is sent beside the status, as some methods of version 2 do.
     var listsError = false
 
     init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
         self.status = status
-        // A detail may echo what was sent. The answer holds it twice, and a control character takes six bytes there.
+        // A detail may echo the request. The answer has it twice, and a control character takes six bytes there.
         let whole = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
         message = JSONValue.string(whole).text.utf8.count > 6_000 ? Place.shortened(whole, to: 1_000) : whole
         self.diagnosis = diagnosis
@@ -40,10 +40,10 @@ struct FirebaseError: Error, Sendable {
         self.init(code, detail, status: status, diagnosis: Diagnosis(reason))
     }
 
-    /// What stands before the detail.
+    /// The part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// Codes that the SDKs know beside those of the documentation:
+    /// The codes that the SDKs know beside those of the documentation:
     /// <https://github.com/firebase/firebase-js-sdk/blob/main/packages/auth/src/api/errors.ts>,
     /// <https://github.com/firebase/firebase-ios-sdk/blob/main/FirebaseAuth/Sources/Swift/Backend/AuthBackend.swift>,
     /// <https://github.com/firebase/firebase-admin-node/blob/master/src/utils/error.ts>.
@@ -87,7 +87,7 @@ struct FirebaseError: Error, Sendable {
         "USER_CANCELLED", "USER_NOT_DISABLED",
     ]
 
-    /// What the service can be ordered to answer: the codes of its documentation, or another that it has.
+    /// Returns the errors that can be ordered: the codes of the service's documentation, and others that it has.
     /// <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(
@@ -124,7 +124,7 @@ struct FirebaseError: Error, Sendable {
 }
 
 extension FirebaseError {
-    /// Google's error for a request where no field has an error of its own for what is wrong.
+    /// Returns Google's error for a wrong request, if no field has an error of its own for it.
     static func invalidArgument(_ reason: String) -> FirebaseError { invalidArgument(Diagnosis(reason)) }
 
     static func invalidArgument(_ diagnosis: Diagnosis) -> FirebaseError {
@@ -133,7 +133,7 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
-    /// What production says when something fails that it doesn't expect.
+    /// Returns production's error for a failure that it doesn't expect.
     static func internalError(_ reason: String) -> FirebaseError {
         var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
         error.statusName = "INTERNAL"
@@ -149,7 +149,7 @@ extension FirebaseError {
         FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
     }
 
-    /// What only the service's own failures say.
+    /// Returns production's error for a failure of its own.
     static func internalError(because reason: String) -> FirebaseError {
         var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
         error.statusName = "INTERNAL"
@@ -175,14 +175,14 @@ extension FirebaseError {
         return error
     }
 
-    /// Of a method that takes API keys, and not for naming a project.
+    /// The refusal of a method that takes API keys, but doesn't let them name a project.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
             because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
     }
 
-    /// Of a method that takes no API keys at all.
+    /// The refusal of a method that takes no API keys at all.
     private static var keyIsNotEnough: FirebaseError {
         var error = FirebaseError(
             "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that "
@@ -217,7 +217,8 @@ extension FirebaseError {
         return error
     }
 
-    /// As production answers today: no `keyInvalid` among the errors, so that the iOS SDK shows 17999, not 17023.
+    /// Returns the refusal of an unknown API key, as production words it today: without `keyInvalid` among the errors,
+    /// so the iOS SDK shows 17999, not 17023.
     static func badAPIKey(_ key: String, hint: String, host: String = FirebaseProvider.host) -> FirebaseError {
         let message = "API key not valid. Please pass a valid API key."
         var error = FirebaseError(
@@ -236,7 +237,7 @@ extension FirebaseError {
         return error
     }
 
-    /// A field of the wrong type, as Google's API frontend says it.
+    /// Returns the refusal of a field of the wrong type, as Google's API frontend words it.
     static func wrongType(
         _ field: String, _ type: String, _ value: JSONValue, because fault: String? = nil
     ) -> FirebaseError {
@@ -245,7 +246,7 @@ extension FirebaseError {
         return invalidField(field, description, because: "the field \"\(field)\" has the wrong type")
     }
 
-    /// What Google's API frontend says of a field that it can't read.
+    /// Returns the refusal of a field that can't be read, as Google's API frontend words it.
     static func invalidField(_ field: String, _ description: String, because reason: String) -> FirebaseError {
         var error = FirebaseError(description, because: reason)
         error.isGlobal = false

@@ -8,7 +8,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// SDKs in emulator mode get unsigned tokens; so does every client of a project whose seed says so.
+    /// Whether a client's tokens are unsigned: those of SDKs in emulator mode are, and all those of a project whose
+    /// seed says so.
     package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool {
         projects.project(id: client)?.idTokenSignature != .rs256
     }

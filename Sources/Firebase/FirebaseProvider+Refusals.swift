@@ -1,11 +1,11 @@
 import HTTPServer
 import EmulatorCore
 
-// What the services say before any operation is asked.
+// The services' refusals before any endpoint is called.
 
 extension FirebaseProvider {
-    /// At the services' own hosts, their answer to a body that can't be read; at a project's domain, a page; `nil` at the
-    /// daemon's own address.
+    /// Returns the refusal of a request that is too large. The services' hosts answer as for an unreadable body, a
+    /// project's domain with a page; `nil` at the daemon's own address.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
@@ -22,7 +22,7 @@ extension FirebaseProvider {
         adminVersions.contains { exchange.address.path.hasPrefix("\($0)/") }
     }
 
-    /// Google's page for an address that isn't served: HTML, not JSON.
+    /// Returns Google's page for a path that doesn't exist: HTML, not JSON.
     static func unknownMethod(_ exchange: Exchange) -> Response {
         let place = "\(exchange.request.method) \(exchange.address.path)"
         let page =

@@ -1,8 +1,8 @@
 import EmulatorCore
 import JSON
 
-// From docs/firebase.md and docs/clients.md. An SDK in emulator mode is told a host and a port, and nothing of a path. Which SDK
-// a request is from, its header X-Client-Version says: "Chrome/JsCore/11.0.0/FirebaseCore-web",
+// The guides follow docs/firebase.md and docs/clients.md. An SDK in emulator mode takes a host and a port, but no path.
+// The header X-Client-Version says which SDK sent a request: "Chrome/JsCore/11.0.0/FirebaseCore-web",
 // "iOS/FirebaseSDK/11.0.0/FirebaseCore-iOS", "Android/Fallback/X22001001/FirebaseCore-Android", "Node/Admin/13.0.0".
 
 extension FirebaseProvider {
@@ -10,7 +10,7 @@ extension FirebaseProvider {
         [web(place), apple(place), android(place), flutter(place), admin(place), rest(place)]
     }
 
-    /// What `code` makes of the host and the port; where there are none, how to get them.
+    /// Returns the step with the code that `code` makes from host and port, or steps to get an address that has both.
     private func emulator(
         _ place: SetUpPlace, _ text: String, _ code: (_ host: String, _ port: String) -> String
     ) -> [SetUpGuide.Step] {
@@ -26,7 +26,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The configuration that an app needs when it has none of its own.
+    /// Returns the step with the configuration for an app that has none of its own.
     private func keys(_ place: SetUpPlace) -> SetUpGuide.Step {
         guard let project = projects.defaultProject else {
             return SetUpGuide.Step(
@@ -93,7 +93,7 @@ extension FirebaseProvider {
                 "await FirebaseAuth.instance.useAuthEmulator(\"\(host)\", \(port));"
             } + [keys(place)], document: "firebase.md"
         ) { exchange in
-            // It is a layer above the other SDKs, and isn't told from them.
+            // This SDK is a layer above the others, and its requests can't be told from theirs.
             ["iOS/", "Android/", "/JsCore/"].contains { FirebaseProvider.sdk(of: exchange).contains($0) }
         }
     }

@@ -3,9 +3,10 @@ import EmulatorCore
 import Time
 
 extension FirebaseProvider {
-    /// A user of the project, by local ID or e-mail address, or one with the e-mail address of a seeded person.
+    /// Drafts an ID token for a user of the project, found by local ID or e-mail address, or made from the seeded
+    /// person with this e-mail address.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
-        // A project that was taken on trust is one from then on.
+        // A project that was taken on trust exists from then on.
         let pool = UserPool(project: wanted.client, tenant: nil)
         let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
         guard let project = projects.project(id: wanted.client) ?? (isMade ? Project(unseeded: wanted.client) : nil)

@@ -18,7 +18,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
             Session.self, EndedSession.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
             PopulatedProject.self, UnseededPool.self,
         ], isService: true,
-        // As the Emulator Suite's Authentication emulator answers.
+        // The answer of the Emulator Suite's Authentication emulator.
         emulatorStatus: JSONObject([
             (
                 "authEmulator",
@@ -37,7 +37,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
-    /// Of its ID tokens; the project's ID follows.
+    /// The issuer of ID tokens, without the project's ID that follows.
     static let issuerPrefix = "https://securetoken.google.com/"
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
@@ -57,7 +57,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
 
-    /// At `www.googleapis.com`, which other providers serve as well, Firebase refuses only paths below its version 3.
+    /// Returns Google's page for an unknown path. At `www.googleapis.com`, which other providers serve as well,
+    /// Firebase refuses only paths below its version 3.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
@@ -67,7 +68,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// The project, which an API key or the address names.
+    /// Returns the ID of the project that the address or an API key names.
     package func client(of exchange: Exchange) -> String? {
         if let project = exchange.parameters["project"] {
             let id = String(project.prefix { $0 != ":" })
@@ -92,7 +93,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     // MARK: - Serving a method
 
-    /// A method that apps call; its errors travel as `dialect` says.
+    /// Makes the endpoint of a method that apps call. Its errors have the shape `dialect`.
     func method(
         _ method: String, _ host: String, _ path: String, title: String? = nil, step: Step? = nil,
         in dialect: FirebaseError.Dialect = .list, run: @escaping Method
@@ -105,7 +106,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// The same, for a method that only administrators may call.
+    /// Makes the endpoint of a method that only administrators may call.
     func adminMethod(
         _ method: String, _ path: String, step: Step? = nil, in dialect: FirebaseError.Dialect = .list,
         run: @escaping Method
@@ -132,8 +133,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// A call by an app, whose project its API key names. An administrator may call an app's operations, too, and name the
-    /// project in the body.
+    /// Reads an app's call; its API key names the project. An administrator may call it, too, and name the project in
+    /// the body.
     private func clientCall(_ exchange: Exchange) throws -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
         let body = try FirebaseCall.body(of: exchange)
@@ -148,7 +149,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
     }
 
-    /// A call by an administrator, whose project the address names.
+    /// Reads an administrator's call; its address names the project.
     func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws -> FirebaseCall {
         guard isOpen || FirebaseProvider.isAdministrator(exchange) else {
             throw FirebaseError.notAdministrator(exchange)
@@ -161,7 +162,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
         let project = try project(id: id, in: exchange)
         let body = try FirebaseCall.body(of: exchange)
-        // In version 2 a tenant is what is asked for, unless its providers are.
+        // In version 2 the path names the tenant itself, except below `oauthIdpConfigs`.
         let path = exchange.address.path
         let isSecond = FirebaseProvider.isSecondVersion(exchange)
         if isSecond, !path.contains("/oauthIdpConfigs") {
@@ -173,13 +174,14 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
             exchange, project, tenant: tenant, isAdmin: true, takesDisabled: isOpen || isSecond, body, idToken: idToken)
     }
 
-    /// What is done with a project or tenant, as the last segment of the address says behind a colon.
+    /// Returns the action on a project or tenant: the part of the last segment behind the colon.
     static func scopeMethod(of exchange: Exchange) -> String? {
         let method = exchange.address.path.split(separator: ":").last.map(String.init)
         return method.flatMap { ["createSessionCookie", "queryAccounts"].contains($0) ? $0 : nil }
     }
 
-    /// `Bearer owner`, as Admin SDKs send it to an emulator, any token of a service account's form, or the daemon's control token.
+    /// Whether an administrator sent the request: with `Bearer owner`, as Admin SDKs send it to an emulator, a token
+    /// that looks like a service account's, or the daemon's control token.
     static func isAdministrator(_ exchange: Exchange) -> Bool {
         if exchange.showsControlToken { return true }
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
@@ -187,7 +189,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return words[1].lowercased() == "owner" || words[1].hasPrefix("ya29.")
     }
 
-    /// The project whose API key the request carries; for an administrator without one, the default project.
+    /// Returns the project of the request's API key; for an administrator without a key, the default project.
     func project(of exchange: Exchange) throws -> Project {
         let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key") ?? ""
         guard key.isEmpty else { return try project(apiKey: key, in: exchange) }

@@ -37,7 +37,7 @@ package struct FirebaseSection: SeedSection {
 
     private static let defaultProjectField = "defaultProject"
 
-    /// What a seed says that names the default project and nothing else.
+    /// Returns a seed that only names the default project.
     package static func seed(defaultProject id: String) -> JSONValue {
         [name: [defaultProjectField: .string(id)]]
     }
@@ -51,12 +51,12 @@ package struct FirebaseSection: SeedSection {
         }
     }
 
-    /// Projects may come into being on first use: those for demonstrations, and, where unknown ones are taken, any other that isn't
-    /// almost one that is seeded.
+    /// Whether this project exists or may be made at its first use: one with a `demo-` ID always, and another where
+    /// unknown projects are taken, unless its ID is nearly that of a seeded one.
     package func knows(client id: String) -> Bool {
         let seeded = projects.map(\.id)
         if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
-        // https://cloud.google.com/resource-manager/docs/creating-managing-projects
+        // The form of an ID: https://cloud.google.com/resource-manager/docs/creating-managing-projects
         let isID =
             (6...30).contains(id.utf8.count)
             && id.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }

@@ -12,7 +12,7 @@ import Time
 // for five minutes after they have expired.
 
 extension FirebaseCall {
-    /// What a sign-in answers with.
+    /// The tokens in the answer to a sign-in.
     struct Tokens: Sendable {
         let idToken: String
         let refreshToken: String
@@ -27,7 +27,7 @@ extension FirebaseCall {
 
     private var lifetime: TimeSpan { exchange.world.seed[FirebaseSection.self].idTokenLifetime }
 
-    /// What follows a first factor that was right: tokens, or that a second factor is asked for.
+    /// The result of a correct first factor: tokens, or a request for a second factor.
     enum SignInResult: Sendable {
         case tokens(Tokens)
         case secondFactor(pending: String, factors: [JSONValue])
@@ -42,7 +42,7 @@ extension FirebaseCall {
         }
     }
 
-    /// Signs in with a first factor. A user who has enrolled a second one is asked for that.
+    /// Signs in with a first factor. A user who has enrolled a second factor is asked for it.
     func signIn(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
@@ -70,20 +70,22 @@ extension FirebaseCall {
         }
     }
 
-    /// What one transaction makes of a first factor.
+    /// The result of the transaction that checks the first factor.
     private enum BegunSignIn: Sendable {
         case session(OpenedSession)
         case secondFactor(PendingSecondFactor, [SecondFactor])
     }
 
-    /// The second factors of which one is asked for after this first one. As in the official emulator, whoever has any is asked
-    /// for it while second factors are on, whichever kinds may be enrolled; nothing public says what production does.
+    /// Returns the user's second factors, one of which must follow this first one. As in the official emulator, a user
+    /// with any is asked while second factors are on, whichever kinds may be enrolled; nothing public says what
+    /// production does.
     func secondFactors(of user: User, after provider: String) -> [SecondFactor] {
         guard !["phone", "custom", "passkey"].contains(provider) else { return [] }
         return mfa.isOn ? user.factors : []
     }
 
-    /// Begins a session. Without a new sign-in, as after a change of the profile, `authTime` is that of the last one.
+    /// Begins a session. After a change of the profile, which is no new sign-in, `authTime` is that of the last
+    /// sign-in.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
@@ -113,8 +115,8 @@ extension FirebaseCall {
 
     static let legacyIssuer = "https://identitytoolkit.google.com/"
 
-    /// Whether the client wants a session: an ID token and a refresh token. The official emulator always begins one, and so it
-    /// is in tenants, where what production does isn't documented.
+    /// Whether the client wants a session: an ID token and a refresh token. The official emulator always begins one. So
+    /// do tenants here, as what production does there isn't documented.
     func wantsSession() throws(FirebaseError) -> Bool {
         guard !isInEmulatorMode, tenant == nil else { return true }
         return try flag("returnSecureToken") ?? false
@@ -133,7 +135,7 @@ extension FirebaseCall {
         return try legacyToken(user, provider: provider, customClaims: customClaims)
     }
 
-    /// An ID token of the Google Identity Toolkit that Firebase Authentication came from.
+    /// Returns an ID token of the Google Identity Toolkit, the service from which Firebase Authentication came.
     func legacyToken(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> String {
@@ -159,7 +161,7 @@ extension FirebaseCall {
 
     func claims(_ session: Session, _ user: User, at time: Instant) -> JSONObject {
         var claims = JSONObject()
-        // An empty name is none here; what production does isn't documented.
+        // An empty name is left out; what production does isn't documented.
         claims["name"] = user.displayName.flatMap { $0.isEmpty ? nil : .string($0) }
         claims["picture"] = user.photoUrl.flatMap { $0.isEmpty ? nil : .string($0) }
         for member in user.customClaims.object.members + session.customClaims.object.members {
@@ -184,7 +186,7 @@ extension FirebaseCall {
             claims["email_verified"] = .bool(user.emailVerified)
             identities["email"] = [.string(email)]
         } else if user.emailVerified, isInEmulatorMode {
-            // A blocking function may say so of a user without an address. What production does then isn't documented.
+            // A blocking function may set it for a user without an address. What production does then isn't documented.
             claims["email_verified"] = true
         }
         if let phoneNumber = user.phoneNumber {
@@ -206,29 +208,29 @@ extension FirebaseCall {
         return claims
     }
 
-    // MARK: - Reading them back
+    // MARK: - Reading tokens
 
-    /// Someone who is signed in.
+    /// A user who is signed in, as the token tells.
     struct SignedIn: Sendable {
         let user: User
         let authTime: Instant
         let provider: String
         let secondFactor: SecondFactorUse?
-        /// What the provider said of the person, beside what Firebase knows itself.
+        /// The provider's claims about the person that Firebase doesn't have itself.
         let attributes: CustomClaims
 
-        /// The user as they are now: whatever changes them asks for them again.
+        /// Returns the user as they are now. Code that changes the user calls this again.
         ///
-        /// - Throws: What a token of the sign-in meets now.
+        /// - Throws: The error for a token of this sign-in, if the session has ended since.
         func user(in tables: borrowing Transaction) throws(FirebaseError) -> User {
             try tables.user(user.key, signedInAt: authTime)
         }
     }
 
-    /// How long an ID token or a custom token is taken after its `exp`.
+    /// The time after their `exp` during which ID tokens and custom tokens are still accepted.
     static let leeway = TimeSpan.seconds(300)
 
-    /// The user of the body's `idToken`.
+    /// Returns the user of the body's `idToken`.
     func signedIn(
         _ idToken: String?, missing code: String = "MISSING_ID_TOKEN", takesLegacy: Bool = true
     ) throws(FirebaseError) -> SignedIn {
@@ -293,8 +295,8 @@ extension FirebaseCall {
         return key.hasSigned(token) ? nil : "idToken's signature isn't Firebase's"
     }
 
-    /// Sensitive changes need a sign-in within the last minutes, except of anonymous users, who can't sign in again.
-    /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
+    /// Checks that the user signed in within the last minutes, as sensitive changes demand. Anonymous users are exempt,
+    /// since they can't sign in again. <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
     /// <https://pub.dev/documentation/firebase_auth/latest/firebase_auth/User/delete.html>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
         guard signedIn.provider != "anonymous" else { return }
@@ -310,7 +312,7 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// A user who signed in at `time`.
+    /// Returns a user who signed in at `time`.
     ///
     /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED`, `TOKEN_EXPIRED`.
     fileprivate func user(_ key: User.Key, signedInAt time: Instant) throws(FirebaseError) -> User {
@@ -329,10 +331,11 @@ extension TableReading where Self: ~Copyable {
         return user
     }
 
-    /// The user who was `seen` when a credential was checked, as they are now. What production answers to a sign-in in whose midst the
-    /// user changes isn't documented.
+    /// Returns the user who was `seen` when a credential was checked, as they are now. What production answers if the
+    /// user changes during a sign-in isn't documented.
     ///
-    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, where what would end the session has happened since then.
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if something has happened since then that ends
+    ///   sessions.
     func current(_ seen: User) throws(FirebaseError) -> User {
         guard let user = find(User.self, seen.key) else { throw .userIsGone }
         guard seen.disabled || !user.disabled else { throw .userIsDisabled(user) }
@@ -347,7 +350,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A session that has begun, and its user since.
+/// A new session, and its user with the time of the sign-in set.
 private struct OpenedSession: Sendable {
     let session: Session
     let user: User
@@ -355,7 +358,7 @@ private struct OpenedSession: Sendable {
 }
 
 extension Transaction {
-    /// Begins a session of a user as they are now. `authTime` is `nil` for a new sign-in.
+    /// Begins a session of a user. `authTime` is `nil` for a new sign-in.
     fileprivate mutating func open(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject, attributes: CustomClaims

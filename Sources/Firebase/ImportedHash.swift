@@ -2,12 +2,12 @@ import EmulatorCore
 import JOSE
 import JSON
 
-// How the passwords of imported users were hashed: parameters of accounts:batchCreate.
+// The hashing of imported users' passwords: parameters of accounts:batchCreate.
 // https://firebase.google.com/docs/auth/admin/import-users#import_users_with_hashed_passwords
 //
-// Quirks: which parameters are refused is as recorded, HMAC_SHA512 without a key and SCRYPT without one among those that aren't.
-// What salt and password are hashed in, where the order isn't given, isn't documented: either will do. Nobody signs in with
-// BCRYPT and ARGON2, which OpenSSL doesn't have.
+// Quirks: parameters are refused as recorded; HMAC_SHA512 and SCRYPT without a key are accepted. If the order of salt
+// and password isn't given, both orders are tried, since it isn't documented. Nobody can sign in with BCRYPT and
+// ARGON2, which OpenSSL doesn't have.
 
 struct ImportedHash: Codable, Equatable, Sendable {
     enum Algorithm: String, Codable, Sendable {
@@ -26,7 +26,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         case bcrypt = "BCRYPT"
         case argon2 = "ARGON2"
 
-        /// What is computed.
+        /// The hash function, if the algorithm has one that OpenSSL computes.
         var function: PasswordHashing.Function? {
             switch self {
             case .hmacSHA512, .sha512: .sha512
@@ -47,7 +47,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
     private let parallelization: Int
     private let order: String
 
-    /// `nil` where the request says nothing of hashes.
+    /// Reads the parameters from the request; `nil` if it has none.
     init?(_ call: FirebaseCall) throws(FirebaseError) {
         guard let name = try call.text("hashAlgorithm") else { return nil }
         guard let algorithm = Algorithm(rawValue: name) else {
@@ -104,21 +104,22 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Whether production fails at each sign-in.
+    /// Whether production fails at each sign-in with this hash.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
-    /// Whether it can be checked here.
+    /// Whether passwords can be checked against this hash here.
     var isChecked: Bool { algorithm != .bcrypt && algorithm != .argon2 }
 
     func matches(_ password: String, _ hash: [UInt8], salt: [UInt8]) -> Bool {
         hashes(Array(password.utf8), salt, length: hash.count).contains { constantTimeEquals($0, hash) }
     }
 
-    /// What the password may be hashed to.
+    /// Returns the hashes that the password may have.
     private func hashes(_ password: [UInt8], _ salt: [UInt8], length: Int) -> [[UInt8]] {
         switch algorithm {
         case .scrypt:
-            // Firebase's own: the derived key encrypts the signer's. https://github.com/firebase/scrypt
+            // This is Firebase's own scrypt: the derived key encrypts the signer's key.
+            // https://github.com/firebase/scrypt
             let derived = PasswordHashing.scrypt(
                 password, salt: salt + separator, cost: 1 << memoryCost, blockSize: rounds, parallelization: 1,
                 length: 32)
@@ -155,7 +156,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Bytes in base64, of either alphabet.
+    /// Decodes base64, of either alphabet.
     static func bytes(_ text: String) -> [UInt8]? {
         Base64.decode(text.replacing("-", with: "+").replacing("_", with: "/"))
     }

@@ -3,7 +3,7 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// What is to be done with an identity: sign in with it, or link it to the user who is signed in.
+/// A request to sign in with an identity, or to link it to the signed-in user.
 /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
 struct IdpRequest: Sendable {
     let identity: FederatedIdentity
@@ -12,7 +12,7 @@ struct IdpRequest: Sendable {
     let createsUsers: Bool
 
     enum Decision: Sendable {
-        /// With a pending token where the client is to try the credential once more.
+        /// The request is refused, with a pending token if the client can try the credential again.
         case refused(FirebaseError, pendingToken: String?)
         /// Another user has the address, and the provider isn't trusted to have verified it.
         case unconfirmed(User, pendingToken: String)
@@ -45,7 +45,7 @@ struct IdpRequest: Sendable {
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Keeps the credential. The token that is returned can be used in its place.
+    /// Stores the credential, and returns a token that can be used in its place.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
@@ -56,8 +56,8 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// The official emulator puts what the provider says now in place of what it said before. What production does isn't
-    /// documented: there it stays as it was.
+    /// Replaces the stored profile by what the provider says now, as the official emulator does. What production does
+    /// isn't documented; there the profile stays.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,
@@ -71,7 +71,7 @@ struct IdpRequest: Sendable {
 
     private func create(_ tables: inout Transaction, _ creation: Creation, _ call: FirebaseCall) -> User {
         var user = creation.user(in: call.pool, &tables)
-        // Where users may share an address, it stays with the provider's entry.
+        // If users may share an address, it stays only in the provider's entry.
         // https://support.google.com/firebase/answer/9134820
         if call.project.oneAccountPerEmail, let email = identity.email {
             user.email = email.lowercased()
@@ -91,7 +91,7 @@ struct IdpRequest: Sendable {
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }
         var owner = owner
         if identity.isFake, call.isInEmulatorMode {
-            // Nothing public says so of production.
+            // Nothing public says that production does so.
             owner.displayName = identity.displayName
             owner.photoUrl = identity.photoUrl
             if !owner.emailVerified {
@@ -101,7 +101,7 @@ struct IdpRequest: Sendable {
             }
         }
         if !owner.emailVerified {
-            // Whoever signed in before hasn't proved that the address is theirs; this person has.
+            // The user hasn't proved so far that the address is theirs; this person has.
             owner.password = nil
             owner.links.removeAll { !User.isTrusted($0.providerId, email: $0.email, isVerified: true) }
         }
@@ -124,7 +124,7 @@ struct IdpRequest: Sendable {
             return .refused(error, pendingToken: nil)
         }
         let localId = user.localId
-        // The official emulator doesn't ask whose identity it is.
+        // The official emulator refuses an identity of the same user, too.
         if let known, known.localId != localId || call.isInEmulatorMode {
             let whose =
                 known.localId == localId
@@ -136,7 +136,7 @@ struct IdpRequest: Sendable {
                 because: "this \(identity.providerId) identity is \(whose)")
             return .refused(error, pendingToken: keep(&tables, call))
         }
-        // The address comes before the provider: recorded as `link#link-taken-email`.
+        // The address is checked before the provider: recorded as `link#link-taken-email`.
         if call.project.oneAccountPerEmail, let email = identity.email,
             let owner = tables.user(email: email, in: call.pool), owner.localId != localId
         {
@@ -164,7 +164,7 @@ struct IdpRequest: Sendable {
     }
 }
 
-/// The credential of a sign-in or a link, which may be used again for a while.
+/// The credential of a sign-in or a link, which may be used again for some time.
 struct PendingCredential: TokenRow {
     static let table = Table<PendingCredential>(
         "firebase.pendingCredential", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })

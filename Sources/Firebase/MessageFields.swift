@@ -1,29 +1,28 @@
 import JSON
 import Time
 
-/// The fields of a message in protobuf's JSON form, read as Google's API does: a number may be a text, null is the same as
-/// nothing.
-/// <https://protobuf.dev/programming-guides/json/>
+/// The fields of a message in protobuf's JSON form, read as Google's API does: a number may be written as a text, and
+/// null counts as missing. <https://protobuf.dev/programming-guides/json/>
 struct MessageFields: Sendable {
     private let body: JSONObject
     /// The path of the message in the request, with a dot, as refusals name it: `users[0].`.
     private let path: String
 
-    /// Names come in camel case or with underscores; both mean the same to Google's API.
+    /// Reads an object whose names are in camel case or have underscores: Google's API takes both.
     init(_ object: JSONObject, at path: String = "") {
         self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }), at: path)
     }
 
-    /// Names are in camel case already.
+    /// Reads an object whose names are in camel case already.
     init(named object: JSONObject, at path: String = "") {
         body = object
         self.path = path
     }
 
-    /// A field's name in a refusal.
+    /// Returns a field's name as refusals give it.
     func place(_ name: String) -> String { path + MessageFields.snakeCase(name) }
 
-    /// Google's API takes a number for a text.
+    /// Returns the text of a value. Google's API takes a number as a text, too.
     private static func text(of value: JSONValue) -> String? {
         switch value {
         case .integer, .number: value.text
@@ -43,7 +42,7 @@ struct MessageFields: Sendable {
         name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
     }
 
-    /// `nil` when the field is missing, null or empty, which is the same to Google's API.
+    /// Returns a text; `nil` if the field is missing, null or empty, which is the same to Google's API.
     func text(_ name: String) throws(FirebaseError) -> String? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let text = MessageFields.text(of: value) else { throw .wrongType(place(name), "TYPE_STRING", value) }
@@ -51,7 +50,7 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// The same, but an empty text is a value of its own: it clears a name.
+    /// Returns a text, or an empty one if the field is empty: that clears a name, for example.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }
@@ -65,7 +64,7 @@ struct MessageFields: Sendable {
     func texts(_ name: String) throws(FirebaseError) -> [String] {
         guard let value = body[name], !value.isNull else { return [] }
         var texts: [String] = []
-        // One alone is a list of one.
+        // A single text counts as a list of one.
         for item in value.array ?? [value] {
             guard let text = MessageFields.text(of: item) else { throw .wrongType(place(name), "TYPE_STRING", item) }
             try TextLimits.check(text, name)
@@ -80,20 +79,20 @@ struct MessageFields: Sendable {
         return object.members
     }
 
-    /// An enumeration's value, by name or number.
+    /// Returns the name or the number of an enumeration's value.
     func value(_ name: String) -> String? {
         body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
     }
 
-    /// The fields of a nested message.
+    /// Returns the fields of a nested message.
     func nested(_ name: String) throws(FirebaseError) -> MessageFields? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let object = value.object else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
         return MessageFields(object, at: "\(place(name)).")
     }
 
-    /// Refuses a message in which two of the members of a `oneof` are set, as Google's API frontend does. Which one is told is the
-    /// second of them. Recorded as `interactions#start-both-kinds`.
+    /// Refuses a message that has two members of a `oneof`, as Google's API frontend does. The refusal names the second
+    /// of them. Recorded as `interactions#start-both-kinds`.
     func checkOneOf(_ name: String, _ members: [String]) throws(FirebaseError) {
         let given = body.keys.filter { members.contains($0) && has($0) }
         guard given.count > 1 else { return }
@@ -102,7 +101,7 @@ struct MessageFields: Sendable {
             because: "the body has \(given.joined(separator: " and ")): send one of them")
     }
 
-    /// The elements of a list of messages.
+    /// Returns the elements of a list of messages.
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
         guard let value = body[name], !value.isNull else { return [] }
         guard let items = value.array else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
@@ -118,7 +117,7 @@ struct MessageFields: Sendable {
 
     func isNull(_ name: String) -> Bool { body[name]?.isNull ?? false }
 
-    /// A whole number, written as one or as a text.
+    /// Returns a whole number, given as a number or a text.
     func integer(_ name: String) throws(FirebaseError) -> Int64? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
@@ -127,7 +126,8 @@ struct MessageFields: Sendable {
         return number
     }
 
-    /// A time, in the unit that `read` takes. What the service says to one that no calendar has isn't documented.
+    /// Returns a time, in the unit that `read` takes. The service's answer to a time that is out of range isn't
+    /// documented.
     func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
         guard let number = try integer(name) else { return nil }
         guard let instant = read(number) else {

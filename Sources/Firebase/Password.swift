@@ -4,9 +4,9 @@ import JSON
 import Time
 
 /// A user's password, in the form in which the official emulator keeps and exports it: `fakeHash:salt=…:password=…`. It
-/// hashes nothing, so that people see that no secret belongs here.
+/// isn't hashed, so that people see that no secret belongs here.
 struct Password: Codable, Equatable, Sendable {
-    /// Base64 of REDACTED, which is what callers without administrator's rights get.
+    /// The base64 of REDACTED, which callers without administrator's rights get.
     static let redacted = "UkVEQUNURUQ="
     static let minimumLength = 6
 
@@ -15,7 +15,8 @@ struct Password: Codable, Equatable, Sendable {
     let updatedAt: Instant
     /// Whether it was imported in a form other than the official emulator's.
     let isForeign: Bool
-    /// How it was hashed before it was imported, so far as the import said. Without, nobody signs in with it.
+    /// The parameters with which it was hashed before the import, as far as they are known. Without them nobody can
+    /// sign in with it.
     let scheme: ImportedHash?
 
     init(_ text: String, salt: String, now: Instant) {
@@ -26,7 +27,7 @@ struct Password: Codable, Equatable, Sendable {
         scheme = nil
     }
 
-    /// A hash that was imported. With `takesFakes` it may be in the official emulator's form.
+    /// Makes a password from an imported hash. With `takesFakes` it may be in the official emulator's form.
     init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool, scheme: ImportedHash? = nil) {
         self.hash = hash
         self.salt = salt
@@ -43,7 +44,7 @@ struct Password: Codable, Equatable, Sendable {
         return constantTimeEquals(Array(hash.utf8), Array(Password.hash(text, salt: salt ?? "").utf8))
     }
 
-    /// A hash or a salt as bytes in base64.
+    /// Returns the base64 of the bytes of a hash or a salt.
     func encoded(_ text: String) -> String { isForeign ? text : Base64.encode(Array(text.utf8)) }
 
     private static let prefix = "fakeHash:"
@@ -57,7 +58,7 @@ struct Password: Codable, Equatable, Sendable {
 }
 
 extension FirebaseCall {
-    /// A password with a salt of its own.
+    /// Returns a password with a new salt.
     func hashed(_ password: String) throws -> Password {
         let (salt, now) = try update { tables in (Password.randomSalt(&tables.random), tables.now) }
         return Password(password, salt: salt, now: now)

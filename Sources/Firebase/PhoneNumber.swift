@@ -1,12 +1,12 @@
 import EmulatorCore
 import JSON
 
-/// Phone numbers as people write them: separators are left out, and letters stand for the digits of their keys.
+/// Reads phone numbers as people write them: separators are skipped, and letters stand for the digits of their keys.
 /// <https://www.itu.int/rec/T-REC-E.161>
 enum PhoneNumber {
-    /// The number in E.164.
+    /// Returns the number in E.164.
     ///
-    /// - Throws: `INVALID_PHONE_NUMBER` for a text that is none.
+    /// - Throws: `INVALID_PHONE_NUMBER` for a text that isn't a number.
     static func checked(_ text: String) throws(FirebaseError) -> String {
         guard let number = normalized(text) else {
             throw FirebaseError(
@@ -27,13 +27,13 @@ enum PhoneNumber {
             default: return nil
             }
         }
-        // No country's code begins with a zero.
+        // No country code begins with a zero.
         guard !number.hasPrefix("+0"), TextRule.phoneNumber.holds(number) else { return nil }
         return number
     }
 
-    /// More than any number has with its separators.
+    /// The greatest length of a number with its separators: longer than any that exists.
     private static let longest = 64
-    /// The keys of the letters from A to Z.
+    /// The digits on whose keys the letters from A to Z are.
     private static let keys = Array("22233344455566677778889999".utf8)
 }

@@ -4,9 +4,9 @@ import EmulatorCore
 
 /// A Firebase project.
 package struct Project: SchemaObject {
-    /// How Firebase ID tokens are signed.
+    /// The signature of Firebase ID tokens.
     enum IDTokenSignature: String, CaseIterable, Sendable {
-        /// RS256 for requests that named a real host, none for those in emulator mode.
+        /// RS256 for requests to a real host, no signature for those in emulator mode.
         case auto
         case rs256 = "RS256"
         case none
@@ -16,14 +16,14 @@ package struct Project: SchemaObject {
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
-    /// What an administrator has put in place of all domains.
+    /// The domains that an administrator has set; they replace all others.
     var domains: [String]?
-    /// Whether it may have tenants.
+    /// Whether the project may have tenants.
     var allowsTenants = true
     var otherSettings = OtherSettings()
-    /// What an administrator has changed of the sign-in methods.
+    /// An administrator's changes to the sign-in methods.
     var signInSettings = SignInSettings()
-    /// What mails and texts call the app.
+    /// The app's name in mails and texts.
     let appName: String
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
@@ -36,21 +36,21 @@ package struct Project: SchemaObject {
     let users: [SeededUser]
     let tenants: [SeededTenant]
     private let tenantPlaces: [String: Int]
-    /// Whether a seed holds it.
+    /// Whether the project is in a seed.
     let isSeeded: Bool
-    /// What was imported to it.
+    /// The accounts that were imported into the project.
     var imported: AccountExport?
 
-    /// Whether it begins with anything, in each world.
+    /// Whether the project has contents when a world begins.
     var hasContents: Bool { isSeeded || imported != nil }
 
     var mfa: MFA { mfaConfig.effect }
 
     var issuer: String { FirebaseProvider.issuerPrefix + id }
     var host: String { "\(id).firebaseapp.com" }
-    /// The project's own users, not those of its tenants.
+    /// The project's own users, without those of its tenants.
     var pool: UserPool { UserPool(project: id, tenant: nil) }
-    /// Where providers send people back to.
+    /// The URL to which providers redirect.
     var handler: String { "https://\(host)\(FirebaseProvider.handlerPath)" }
 
     package init(_ fields: inout Fields) {
@@ -58,7 +58,7 @@ package struct Project: SchemaObject {
         number =
             fields.optional("number", .text(.nonEmpty), "The project number; made from the ID by default.")
             ?? Project.number(of: id)
-        // A new project's public-facing name is made of its number.
+        // A new project's public name contains its number.
         appName =
             fields.optional(
                 "appName", .text(.nonEmpty),
@@ -91,11 +91,11 @@ package struct Project: SchemaObject {
         isSeeded = true
     }
 
-    /// A project that no seed holds, as the Emulator Suite makes one: everything is enabled that needs no provider, fake
-    /// credentials are taken, and answers say which addresses exist.
+    /// Makes a project that isn't in a seed, as the Emulator Suite does: all methods that need no provider are enabled,
+    /// fake credentials are accepted, and answers tell which addresses exist.
     init(unseeded id: String) {
         self.id = id
-        // The official emulator's of every project.
+        // The official emulator gives every project this number.
         number = "12345"
         appName = "project-12345"
         apiKeys = [id]
@@ -113,7 +113,8 @@ package struct Project: SchemaObject {
         isSeeded = false
     }
 
-    /// How production would hash passwords: parameters of a new project, with a key that is made of the project's ID. Here none is hashed.
+    /// The parameters with which production would hash passwords: a new project's, with a key derived from the
+    /// project's ID. Nothing is hashed here.
     var hashConfig: JSONValue {
         let key = Digest.sha256("firebase:hash:\(id)") + Digest.sha256("firebase:hash:\(id):")
         return [
@@ -129,7 +130,7 @@ package struct Project: SchemaObject {
 
     func seededTenant(_ id: String) -> SeededTenant? { tenantPlaces[id].map { tenants[$0] } }
 
-    /// Whether the project has enabled a sign-in method or provider; `nil` when it doesn't have it.
+    /// Whether a sign-in method or provider is enabled; `nil` if the project doesn't have it.
     func isEnabled(_ method: String) -> Bool? {
         switch method {
         case "password": providers.password
@@ -141,11 +142,11 @@ package struct Project: SchemaObject {
     }
 }
 
-/// Multi-factor authentication in a project.
+/// The multi-factor authentication of a project.
 struct MFA: SchemaObject {
     let state: String
     let providers: [String]
-    /// Steps before and after the present one whose codes of an authenticator app are taken.
+    /// The number of time steps before and after the present one whose authenticator app codes are accepted.
     private(set) var adjacentIntervals = TOTP.adjacentIntervals
 
     static let all = MFA(state: "ENABLED", providers: ["phone", "totp"])
@@ -168,7 +169,7 @@ struct MFA: SchemaObject {
     func allows(_ provider: String) -> Bool { isOn && providers.contains(provider) }
 }
 
-/// What an administrator has changed of a project's settings at run time.
+/// An administrator's changes to a project's settings, made at run time.
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings")
 
@@ -201,8 +202,8 @@ struct ProjectSettings: Row {
     }
 }
 
-/// What an administrator has changed of a project's sign-in methods: `signIn` of its configuration. `nil` is as the seed has it.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
+/// An administrator's changes to a project's sign-in methods: `signIn` of its configuration. A member that is `nil` is
+/// as in the seed. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
 struct SignInSettings: Codable, Sendable {
     private(set) var password: Bool?
     private(set) var emailLinks: Bool?
@@ -210,7 +211,7 @@ struct SignInSettings: Codable, Sendable {
     private(set) var phone: Bool?
     private(set) var testNumbers: [String: String]?
 
-    /// Sets what the mask names; without a mask what the body has.
+    /// Sets the members that the mask names; without a mask, those that the body has.
     mutating func change(_ given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) {
         func isMeant(_ path: String, _ isGiven: Bool) -> Bool {
             guard let mask, !mask.isFullUpdate else { return isGiven }

@@ -1,15 +1,15 @@
 import EmulatorCore
 import JSON
 
-/// What becomes of API keys and project IDs that no seed holds.
+/// The treatment of API keys and project IDs that aren't in the seed.
 enum UnknownKeys: String, CaseIterable, Sendable {
-    /// They are taken where SDKs are in emulator mode, and refused where the real host was named.
+    /// Unknown keys and IDs are accepted from SDKs in emulator mode, and refused at the real hosts.
     case auto
     case accept
     case refuse
 }
 
-/// The projects of a seed, by what requests name.
+/// The projects of a seed, found by what a request names.
 struct ProjectDirectory: Sendable {
     private let projects: [String: Project]
     private let keys: [String: String]
@@ -34,17 +34,18 @@ struct ProjectDirectory: Sendable {
         unknownKeys = section.unknownKeys
     }
 
-    /// The project of a request that names none, and of API keys that are taken on trust; `nil` where the seed has no
+    /// The project of requests that name none, and of API keys that are taken on trust; `nil` if the seed has no
     /// project and names no default.
     var defaultProject: Project? { defaultID.flatMap { project(id: $0) } }
 
-    /// A seeded project, which its number names as well, the default one, or one whose ID begins with `demo-`.
+    /// Returns a seeded project, by its ID or number, the default project, or one whose ID begins with `demo-`.
     func project(id: String) -> Project? {
         projects[id] ?? numbers[id].flatMap { projects[$0] }
             ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
     }
 
-    /// A project that nobody seeded has its ID as its API key, and so has a seeded one without keys.
+    /// Returns the project of an API key. The ID is the API key of a project that isn't in the seed or has no keys
+    /// there.
     func project(apiKey: String) -> Project? {
         if let id = keys[apiKey] { return projects[id] }
         if let project = projects[apiKey], project.apiKeys.isEmpty { return project }
@@ -52,18 +53,18 @@ struct ProjectDirectory: Sendable {
         return isUnseededDefault || ProjectDirectory.isDemo(apiKey) ? project(id: apiKey) : nil
     }
 
-    /// A project that nobody knows and that is taken on trust at this address.
+    /// Returns an unknown project, if it is taken on trust at this address.
     func trustedProject(id: String, at address: Address) -> Project? {
         takesUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
     }
 
-    /// The project of an API key that nobody knows and that is taken on trust at this address.
+    /// Returns the project for an unknown API key, if it is taken on trust at this address.
     func trustedProject(forKey key: String, at address: Address) -> Project? {
         let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isKey && takesUnknown(at: address) ? defaultProject : nil
     }
 
-    /// A project that a seed holds, the default one, or one that requests have made in a world.
+    /// Returns a project that is in the seed, is the default one, or was made by requests in this world.
     func existing(_ id: String, in world: World) -> Project? {
         if let project = projects[id] { return project }
         let pool = UserPool(project: id, tenant: nil)
@@ -76,8 +77,8 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
-    /// Whether a tenant that nobody has created comes into being when it is named, as in the official emulator: in a project
-    /// of the same kind, at the same addresses.
+    /// Whether naming an unknown tenant creates it, as in the official emulator: only in projects that aren't seeded or
+    /// whose ID begins with `demo-`, at addresses where unknown projects are taken.
     func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
         return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)

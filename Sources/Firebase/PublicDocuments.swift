@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// What anybody may read before a sign-in: a project's configuration, whether reCAPTCHA is asked for, and the keys.
+// Documents that anybody may read before a sign-in: a project's configuration, the settings of reCAPTCHA, and the keys.
 
 extension FirebaseProvider {
     static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
@@ -18,8 +18,8 @@ extension FirebaseProvider {
         "CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS",
     ]
 
-    /// reCAPTCHA is never asked for. Production says so of a project that has none in other words, and without a key, which the web
-    /// SDK doesn't survive (`initializeRecaptchaConfig`): at the daemon's own address there is one, which loads nothing.
+    /// Says that reCAPTCHA isn't used. Production's words for that have no key, which makes the web SDK fail
+    /// (`initializeRecaptchaConfig`): at the daemon's own address the answer has a key, which loads nothing.
     ///
     /// Recorded as `config/read#recaptcha-web`: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
     static func recaptcha(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

@@ -2,10 +2,9 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-// How many projects that no seed holds, and how many users, there may be: whoever can reach the daemon can make them.
+// The quotas for projects that aren't in a seed, and for users: every client that reaches the daemon can make them.
 // Production has quotas, too, and answers QUOTA_EXCEEDED with status 429, RESOURCE_EXHAUSTED.
-// https://cloud.google.com/identity-platform/quotas
-// https://cloud.google.com/apis/design/errors#handling_errors
+// https://cloud.google.com/identity-platform/quotas https://cloud.google.com/apis/design/errors#handling_errors
 
 extension FirebaseError {
     static func quotaExceeded(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
@@ -16,7 +15,7 @@ extension FirebaseError {
     }
 }
 
-/// A seeded project whose users are among the world's. They are put there when the project is first used.
+/// A seeded project whose users are in the world's tables. They are put there when the project is first used.
 struct PopulatedProject: Row {
     static let table = Table<PopulatedProject>("firebase.populatedProject")
 
@@ -25,28 +24,29 @@ struct PopulatedProject: Row {
     var key: String { id }
 }
 
-/// A project or tenant that no seed holds and that requests have made.
+/// A project or tenant that isn't in a seed and that requests have made.
 struct UnseededPool: Row {
     static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
     static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
-    /// Of one world.
+    /// The greatest number in one world.
     static let limit = 5_000
 
     let pool: UserPool
-    /// `false` once it was found to hold something, until its last user is deleted.
+    /// A hint: `false` means that it had contents when last checked. The deletion of the last user sets it to `true`
+    /// again.
     var mayBeEmpty = true
 
     var key: UserPool { pool }
 }
 
-/// Counts the pools of a world that no seed holds among those of all worlds, for as long as they are there.
+/// The leases that count a world's unseeded pools among those of all worlds, each held while its pool exists.
 final class UnseededPoolLeases: WorldCache {
     private let leases = Mutex<[Allowance.Lease]>([])
     let followsSeed = false
 
     init() {}
 
-    /// Keeps a lease, and gives back as many as pools have been removed.
+    /// Stores a new lease, and releases those of pools that have been removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }
@@ -57,8 +57,8 @@ final class UnseededPoolLeases: WorldCache {
 }
 
 extension World {
-    /// Makes a project or tenant that no seed holds, unless it is there. `false` when there are too many; those in which
-    /// nothing has happened make way.
+    /// Makes a project or tenant that isn't in a seed, unless it exists. If there are too many, an empty one is removed
+    /// for it; returns `false` if none is empty.
     func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
         let lease = allowance.take()
@@ -74,8 +74,8 @@ extension World {
         return isAdmitted
     }
 
-    /// Makes sure that the users and OpenID providers of the project and of its tenants are among the world's, and what was
-    /// imported to it.
+    /// Puts the users and OpenID providers of the project and its tenants into the world's tables, with those that were
+    /// imported, unless it was done before.
     func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         let now = now
@@ -99,8 +99,8 @@ extension World {
         }
     }
 
-    /// Puts what a project has in this seed and hadn't in the earlier one among the world's, if the project's users are
-    /// there already. Who is there stays as the world has made them.
+    /// Adds what this seed has and the earlier one hadn't, if the project's users are in the tables already. Existing
+    /// users stay as the world has made them.
     func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
         let now = now
@@ -132,7 +132,8 @@ extension World {
         }
     }
 
-    /// Removes a tenant with what belongs to it, and remembers that it was deleted. `false` when another request has removed it.
+    /// Removes a tenant with its contents, and remembers that it was deleted. Returns `false` if another request has
+    /// removed it.
     func remove(_ tenant: UserPool) throws -> Bool {
         try deleteUsers(of: tenant)
         let isRemoved = try update { tables in
@@ -144,7 +145,7 @@ extension World {
         return isRemoved
     }
 
-    /// Deletes all users of a pool, some at a time, so that other requests get their turn.
+    /// Deletes all users of a pool, in batches, so that other requests don't have to wait for long.
     func deleteUsers(of pool: UserPool) throws {
         let count = 100
         while try update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
@@ -152,7 +153,7 @@ extension World {
 }
 
 extension Transaction {
-    /// Removes the oldest pool in which nothing has happened. `false` when there is none.
+    /// Removes the oldest pool that is still empty. Returns `false` if there is none.
     fileprivate mutating func dropEmptyPool() -> Bool {
         while var candidate = first(UnseededPool.byMayBeEmpty, true) {
             let pool = candidate.pool
@@ -166,13 +167,13 @@ extension Transaction {
         return false
     }
 
-    /// Whether an administrator has changed anything about it.
+    /// Whether an administrator has changed the pool's settings.
     private func isSetUp(_ pool: UserPool) -> Bool {
         if find(ProjectSettings.self, pool.project) != nil { return true }
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
     }
 
-    /// Removes a pool with what belongs to it. `false` when it isn't a tenant, or was removed before.
+    /// Removes a pool with its contents. Returns `false` if it isn't a tenant, or was removed before.
     @discardableResult
     mutating func remove(_ pool: UserPool) -> Bool {
         _ = deleteUsers(of: pool, limit: .max)
@@ -183,9 +184,9 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Makes sure that a project or tenant is there, with the users that a seed brings.
+    /// Makes sure that a project or tenant exists, with its seeded users.
     ///
-    /// - Throws: `QUOTA_EXCEEDED` when no seed holds it, and there are too many of them.
+    /// - Throws: `QUOTA_EXCEEDED` if it isn't in a seed, and there are too many of them.
     func admit(_ project: Project, tenant: String? = nil) throws {
         if project.hasContents { try world.populate(project) }
         guard tenant != nil || !project.isSeeded else { return }
@@ -209,7 +210,7 @@ extension Exchange {
 }
 
 extension FirebaseCall {
-    /// Makes sure that the world takes more users. Whatever makes them checks it again, in the transaction that does.
+    /// Checks that the world may have more users. Code that makes users checks it again, in the same transaction.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
         try read { (tables) throws(FirebaseError) in try tables.checkRoom(for: count, in: exchange.world) }
     }

@@ -1,11 +1,11 @@
 import JSON
 
-/// A user that a project's seed holds.
+/// A user in a project's seed.
 package struct SeededUser: SchemaObject {
     struct Factor: SchemaObject {
         let id: String
         let displayName: String?
-        /// `nil` when the seed gives neither a number nor a secret that can be read.
+        /// The kind of factor; `nil` if the seed has neither a valid number nor a valid secret.
         let kind: SecondFactor.Kind?
 
         init(_ fields: inout Fields) {
@@ -49,7 +49,7 @@ package struct SeededUser: SchemaObject {
 }
 
 extension User.Link {
-    /// `email` is the user's.
+    /// Reads a link. `email` is the user's address.
     fileprivate init(_ fields: inout Fields, of email: String?) {
         let providerId = fields("providerId", .text(.nonEmpty), "Such as github.com.")
         let rawId = fields("rawId", .text(.nonEmpty), "The provider's identifier of the person.")

@@ -1,10 +1,10 @@
 import JSON
 
-/// How people may sign in to a project. What the seed leaves out isn't configured, which isn't the same as disabled.
+/// The sign-in methods of a project. A method that the seed leaves out isn't configured, which differs from disabled.
 package struct SignInMethods: SchemaObject {
     struct Phone: SchemaObject {
         let isEnabled: Bool
-        /// Numbers and the code that each takes.
+        /// The code for each test number.
         let testNumbers: [String: String]
 
         init(isEnabled: Bool, testNumbers: [String: String] = [:]) {
@@ -31,12 +31,12 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Whether a link in an e-mail signs in: in a project that has passwords as well. `nil` where the seed doesn't say.
+    /// Whether a link in an e-mail signs in, if passwords are enabled as well; `nil` if the seed doesn't say.
     private(set) var emailLink: Bool?
-    /// OpenID providers by their IDs, such as `oidc.corp`.
+    /// The OpenID providers with their IDs, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
 
-    /// What a project that nobody seeded begins with: the methods that need no provider.
+    /// The methods of a project that isn't in the seed: those that need no provider.
     static let plain = SignInMethods()
 
     private init() {
@@ -86,22 +86,23 @@ package struct SignInMethods: SchemaObject {
         }
     }
 
-    /// The methods of a tenant. Its providers of identities are the project's, unless the seed has some for it.
+    /// Returns the methods of a tenant. Its identity providers are the project's, unless the seed gives the tenant
+    /// others.
     func within(_ tenant: Tenant, _ own: TenantProviders?) -> SignInMethods {
         var methods = self
         methods.password = tenant.allowsPasswords
         methods.emailLink = tenant.allowsEmailLinks
         methods.anonymous = tenant.allowsAnonymous
-        // No tenant has sign-in by phone; numbers may be second factors.
+        // No tenant has sign-in by phone; numbers can be second factors.
         methods.phone = Phone(isEnabled: false, testNumbers: tenant.testNumbers)
         if let own { methods.sources = own.sources }
         return methods
     }
 
-    /// By its ID, a domain; `nil` when it isn't configured.
+    /// Returns a provider by its ID, a domain; `nil` if it isn't configured.
     func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
 
-    /// The apps of the first provider that has any, and that provider's ID.
+    /// The bundle IDs of the first provider that has any, and that provider's ID.
     var bundleIDs: (ids: [String], source: String) {
         sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
     }

@@ -3,19 +3,19 @@ import JSON
 import OAuth
 import EmulatorCore
 
-// accounts:signInWithIdp, verifyAssertion
+// The methods accounts:signInWithIdp and verifyAssertion:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signInWithIdp
 //
 // Quirks: it signs in, links (idToken), reauthenticates (autoCreate false) and finishes the web flow (requestUri with a
-// code). With returnIdpCredential, a refused link is status 200 with errorMessage and the credential, because the iOS
-// SDK makes its updated credential from it. Whether an address is believed depends on the provider, not on what its token says.
-// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
+// code). With returnIdpCredential, a refused link has status 200 with errorMessage and the credential, because the iOS
+// SDK makes its updated credential from it. Whether an address is believed depends on the provider, not on its token's
+// claims. Production's answers were recorded in September 2026: https://github.com/t-k/fireemu,
 // conformance/auth-federation-production.json.
 
 extension FirebaseProvider {
     static func notConfigured(_ provider: String, takesFakes: Bool = false) -> FirebaseError {
         let isMissing = "the project has no provider \(Diagnosis.quote(provider)) in the seed"
-        // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
+        // The fake credentials: https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
         let reason =
             takesFakes
             ? "the credential is none of the Emulator Suite's fake ones (unsigned, or claims as JSON), so it is judged, and for that "
@@ -95,7 +95,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// In production it says of an address whether it is verified, also where there is none (`accounts/new#without-email`).
+    /// Returns the answer's members about the identity. Production adds `emailVerified` even if there is no address
+    /// (`accounts/new#without-email`).
     private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
         var body = identity.document
         if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }
@@ -106,7 +107,8 @@ extension FirebaseProvider {
 
     private func identity(_ call: FirebaseCall) async throws -> FederatedIdentity {
         if let pendingToken = try call.text("pendingToken") {
-            // The SDK sends the original tokens along; the pending token stands for them. Production takes it more than once.
+            // The SDK sends the original tokens, too; the pending token replaces them. Production takes it more than
+            // once.
             let pending = call.read { $0.valid(PendingCredential.self, pendingToken, in: call.pool) }
             guard let pending else {
                 throw FirebaseError("INVALID_PENDING_TOKEN", because: "pendingToken is unknown, or its time is over")
@@ -130,7 +132,7 @@ extension FirebaseProvider {
                 fields[field.name] = field.value
             }
         }
-        // An ID token in postBody may be of the client's own flow; one in the URL that a flow ended at is of ours.
+        // An ID token in postBody may be from the client's own flow; one in the URL at the end of a flow is from ours.
         let isFlow = fields["code"] != nil || (!isToken && fields["id_token"] != nil)
         if isFlow, fields["state"] != nil { flow = try finish(call, &fields) }
         guard let providerId = fields["providerId"], !providerId.isEmpty else {
@@ -152,7 +154,7 @@ extension FirebaseProvider {
         return try await source.identity(of: credential, in: call)
     }
 
-    /// Whether a URL begins with a scheme: apps have schemes of their own.
+    /// Whether a URL begins with a scheme. Apps have schemes of their own.
     /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.1>
     private static func hasScheme(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), let first = url.utf8.first else { return false }
@@ -162,7 +164,7 @@ extension FirebaseProvider {
             && url.utf8.index(after: colon) < url.utf8.endIndex
     }
 
-    /// Ends the web flow that `state` names.
+    /// Ends the web flow that `state` names, and returns it.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws -> WebFlow {
         let state = fields["state"] ?? ""
         guard let flow = try call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
@@ -172,7 +174,7 @@ extension FirebaseProvider {
         }
         let sessionID = try call.text("sessionId")
         guard flow.isBegunWith(sessionID) else {
-            // What production says isn't documented.
+            // Production's message isn't documented.
             throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
                 Diagnosis("sessionId isn't the one whose SHA-256 began this sign-in at the handler"))

@@ -1,16 +1,16 @@
 import EmulatorCore
 
-// The official emulator takes every API key as its project's and makes every project that a request names, so a suite
-// with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled ID passes,
-// too. So it is said what was taken.
+// The official emulator takes every API key as its project's and makes every project that a request names, so a test
+// suite with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled
+// ID passes, too. So we tell the user which names were taken on trust.
 
-/// Something that no seed holds and that was taken all the same.
+/// A key, project or tenant that isn't in the seed and was accepted all the same.
 struct TakenOnTrust: Row {
     static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
-    /// Of one world.
+    /// The greatest number in one world.
     static let limit = 50
 
-    /// What was taken, as what: a sentence.
+    /// A sentence that says what was accepted, and as what.
     let text: String
 
     var key: String { text }
@@ -21,7 +21,7 @@ extension FirebaseProvider {
         world.read { $0.rows(TakenOnTrust.self, limit: TakenOnTrust.limit) }.map(\.text)
     }
 
-    /// The project with this API key, or the one whose key it is taken for.
+    /// Returns the project with this API key, or the one to which an unknown key is taken to belong.
     func project(apiKey key: String, in exchange: Exchange) throws -> Project {
         if let project = projects.project(apiKey: key) { return try exchange.trusting(project) }
         guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
@@ -33,7 +33,7 @@ extension FirebaseProvider {
         return try exchange.trusting(project)
     }
 
-    /// The project with this ID.
+    /// Returns the project with this ID.
     func project(id: String, in exchange: Exchange) throws -> Project {
         guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
             throw FirebaseError(
@@ -45,7 +45,7 @@ extension FirebaseProvider {
 }
 
 extension Exchange {
-    /// Notes a tenant that nobody has created.
+    /// Records the use of a tenant that nobody has created.
     func takeTenant(_ id: String, of project: Project) throws {
         try take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
     }
@@ -57,7 +57,7 @@ extension Exchange {
         return project
     }
 
-    /// Notes what is taken, and says it in the log when it is new.
+    /// Records what is taken on trust, and logs it the first time.
     fileprivate func take(_ text: String) throws {
         guard world.read({ $0.takes(text) }) else { return }
         let isNew = try world.update { tables in
@@ -71,7 +71,7 @@ extension Exchange {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether it would be new, and there is room for it.
+    /// Whether this text is new, and the table isn't full.
     fileprivate func takes(_ text: String) -> Bool {
         find(TakenOnTrust.self, text) == nil && count(TakenOnTrust.self) < TakenOnTrust.limit
     }

@@ -1,16 +1,16 @@
 import JSON
 import EmulatorCore
 
-/// How long a text of a request may be.
+/// The greatest lengths of texts in a request.
 ///
 /// Documented: 256 characters of `displayName`
 /// (<https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update>), 4,096 of a password
 /// (<https://cloud.google.com/identity-platform/docs/password-policy>), 1,000 of `customAttributes`
-/// (`AdminChange.claims`). Production is recorded to count these in UTF-16 code units, and to take longer IDs of users than the
-/// 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The other limits
-/// aren't documented, nor is the answer to a text that is longer.
+/// (`AdminChange.claims`). As recorded, production counts these in UTF-16 code units, and takes user IDs longer than
+/// the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The
+/// other limits and the answers to longer texts aren't documented.
 enum TextLimits {
-    /// Bytes, but for names and passwords, where it is UTF-16 code units.
+    /// Returns the limit in bytes; for names and passwords, in UTF-16 code units.
     private static func limit(of field: String) -> Int {
         switch field {
         case "displayName": 256

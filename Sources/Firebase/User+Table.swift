@@ -29,7 +29,7 @@ extension User: PoolRow {
         each: { user in
             user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
         })
-    /// Users of a pool by their IDs, and those who share an address or a number by age.
+    /// The users of a pool by their IDs, and by age those who share an address, a number or a provider.
     static let order = SortedIndex<User>("order") { user in
         let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
         var texts = [place(.localId, user.pool) + user.localId]
@@ -50,16 +50,17 @@ extension User: PoolRow {
         /// The address at a provider, where it isn't the user's own.
         case providerEmail
         case phoneNumber
-        /// One of the user's identities is of this provider.
+        /// The provider of one of the user's identities.
         case provider
     }
 
-    /// The common prefix of the texts of a pool's users who have this value.
+    /// Returns the common prefix of the texts of all users in a pool who have this value.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
 
-    /// The same of those who have a value that begins like this. An ID is itself the end of its text, and holds no zero.
+    /// Returns the common prefix of the texts of all users in a pool whose value begins so. An ID ends its text, and
+    /// holds no zero.
     static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
@@ -90,40 +91,40 @@ extension User: PoolRow {
 extension TableReading where Self: ~Copyable {
     func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
 
-    /// The user whose address it is; with several, the oldest.
+    /// Returns the user with this address; the oldest, if there are several.
     func user(email: String, in pool: UserPool) -> User? {
         rows(User.order, prefix: User.place(email: email, in: pool), limit: 1).first?.row
     }
 
-    /// The oldest user who has the address at a provider, and another one here.
+    /// Returns the oldest user who has this address at a provider, and another one here.
     func user(providerEmail: String, in pool: UserPool) -> User? {
         rows(User.order, prefix: User.place(providerEmail: providerEmail, in: pool), limit: 1).first?.row
     }
 
-    /// The same for a phone number.
+    /// Returns the user with this phone number; the oldest, if there are several.
     func user(phoneNumber: String, in pool: UserPool) -> User? {
         rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: 1).first?.row
     }
 
-    /// All users with this address, the oldest first.
+    /// Returns all users with this address, the oldest first.
     func users(email: String, in pool: UserPool) -> [User] {
         rows(User.order, prefix: User.place(email: email, in: pool), limit: .max).map(\.row)
     }
 
-    /// The same for a phone number.
+    /// Returns all users with this phone number, the oldest first.
     func users(phoneNumber: String, in pool: UserPool) -> [User] {
         rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: .max).map(\.row)
     }
 
-    /// At most `limit` users who have an identity at the provider, the oldest first.
+    /// Returns at most `limit` users who have an identity at the provider, the oldest first.
     func users(withProvider provider: String, in pool: UserPool, limit: Int) -> [User] {
         rows(User.order, prefix: User.place(provider: provider, in: pool), limit: limit).map(\.row)
     }
 
-    /// The user who has this identity; with several, which only an import can bring about, the one who got it last.
+    /// Returns the user with this identity. An import can give it to several; then it is the one who got it last.
     func user(_ identity: User.Identity) -> User? { last(User.byIdentity, identity) }
 
-    /// At most `limit` users in the order of their IDs, after the ID `localId`.
+    /// Returns at most `limit` users, ordered by their IDs, after the ID `localId`.
     func users(of pool: UserPool, after localId: String, limit: Int) -> [User] {
         let prefix = User.place(localId: "", in: pool)
         return rows(User.order, prefix: prefix, after: prefix + localId, limit: limit).map(\.row)
@@ -131,7 +132,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Deletes a user, whose sessions are over with that, and whose codes work no more.
+    /// Deletes a user. Their sessions end, and their codes stop working.
     mutating func delete(_ user: User) {
         remove(User.self, user.key)
         for session in rows(Session.byUser, user.key) {
@@ -143,7 +144,7 @@ extension Transaction {
         change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }
     }
 
-    /// Deletes at most `limit` users of a pool; how many.
+    /// Deletes at most `limit` users of a pool, and returns how many it deleted.
     mutating func deleteUsers(of pool: UserPool, limit: Int) -> Int {
         let users = rows(User.byPool, pool, limit: limit)
         for user in users { delete(user) }

@@ -16,12 +16,13 @@ struct User: Codable, Sendable {
 
     let pool: UserPool
     let localId: String
-    /// In lower case.
+    /// The address in lower case.
     var email: String?
-    /// The first address that the user had. Whoever has it can take the account back (`RECOVER_EMAIL`).
+    /// The first address that the user had. The owner of that address can take the account back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether lookups say whether the address is verified when there is none: it was said, or there was one.
+    /// Whether lookups have `emailVerified` even if there is no address: because it was set once, or there was an
+    /// address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -31,26 +32,27 @@ struct User: Codable, Sendable {
             if password == nil, let oldValue { formerPasswordUpdatedAt = oldValue.updatedAt }
         }
     }
-    /// When the password that the user had was set.
+    /// The time when the user's last password was set, after the password was removed.
     var formerPasswordUpdatedAt: Instant?
-    /// In the order in which they were linked.
+    /// The identities, in the order in which they were linked.
     var links: [Link] = []
     var disabled = false
-    /// Whether lookups say so when the user isn't disabled: an administrator, an import or a function has said it.
+    /// Whether lookups have `disabled` even if it is false: because an administrator, an import or a function has set
+    /// it.
     var statesDisabled: Bool?
     var isCustom = false
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
-    /// Whether there were factors once.
+    /// Whether a second factor has been withdrawn. Lookups then list the factors even if none is left.
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
-    /// `nil` until the first sign-in. The same goes for a refresh, which begins with one.
+    /// The time of the last sign-in; `nil` before the first, and so is `lastRefreshAt`.
     var lastLoginAt: Instant?
     var lastRefreshAt: Instant?
-    /// Sessions that began before are over. A whole second, as the tokens' `auth_time` is. Anonymous users, and those who
-    /// began with a number, have none before they have an address.
+    /// The time before which sessions have ended: a whole second, as the tokens' `auth_time` is. Anonymous users, and
+    /// those who began with a number, have none until they have an address.
     var validSince: Instant?
     var customClaims = CustomClaims()
 
@@ -79,19 +81,19 @@ struct User: Codable, Sendable {
         }
     }
 
-    /// Ways of signing in with the address, as createAuthUri lists them.
+    /// The ways of signing in with the address, as createAuthUri lists them.
     var signInMethods: [String] {
         (password != nil ? ["password"] : []) + (hasEmailLink ? ["emailLink"] : []) + links.map(\.providerId)
     }
 
-    /// Whether a session that began then is over.
+    /// Whether a session that began at this time has ended.
     func hasEnded(sessionOf authTime: Instant) -> Bool { validSince.map { authTime < $0 } ?? false }
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
     /// Whether Firebase trusts the provider to have verified the address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
-        // Of OpenID providers Firebase takes the claim `email_verified`.
+        // Firebase believes the claim `email_verified` of OpenID providers.
         IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified)
             ?? (isVerified && provider.hasPrefix(OAuthIdpConfig.prefix))
     }
@@ -101,11 +103,11 @@ struct User: Codable, Sendable {
         statesDisabled = true
     }
 
-    /// Takes away what `deleteAttribute` and `deleteProvider` name.
+    /// Removes what `deleteAttribute` and `deleteProvider` name.
     mutating func delete(attributes: [String], providers: [String]) {
         for attribute in attributes {
             switch attribute {
-            // Production goes on to say whether it was verified.
+            // Production still says then whether it was verified.
             case "EMAIL", "1": (email, statesEmailVerified) = (nil, true)
             case "DISPLAY_NAME", "2": displayName = nil
             case "PROVIDER", "3": links = []
@@ -123,8 +125,9 @@ struct User: Codable, Sendable {
 
     // MARK: - Documents
 
-    /// What lookup says of each way to sign in: the providers in the order of linking, then the number, then the address. The number
-    /// before the address was recorded; the providers before the number: <https://github.com/firebase/firebase-admin-node/issues/481>
+    /// The ways to sign in, as lookups list them: the providers in the order of linking, then the number, then the
+    /// address. The number before the address was recorded; the providers before the number:
+    /// <https://github.com/firebase/firebase-admin-node/issues/481>
     var providerUserInfo: [JSONValue] {
         var list = links.map { link -> JSONValue in
             var info = JSONObject([("providerId", .string(link.providerId))])
@@ -139,7 +142,7 @@ struct User: Codable, Sendable {
         if let phoneNumber {
             list.append(["providerId": "phone", "rawId": .string(phoneNumber), "phoneNumber": .string(phoneNumber)])
         }
-        // Who signs in by a link in an e-mail has this provider, too.
+        // A user who signs in by a link in an e-mail has this provider, too.
         if let email, password != nil || hasEmailLink {
             var info = JSONObject([("providerId", "password")])
             info["displayName"] = displayName.map { .string($0) }
@@ -152,7 +155,7 @@ struct User: Codable, Sendable {
         return list
     }
 
-    /// What a change answers with.
+    /// The answer to a change of the user.
     var changed: JSONObject {
         var body = JSONObject([("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(localId))])
         body["email"] = email.map { .string($0) }
@@ -167,22 +170,23 @@ struct User: Codable, Sendable {
 
     private var statesVerification: Bool { email != nil || statesEmailVerified ?? false }
 
-    /// What lookup says, to the user and to administrators. Numbers of second factors are hidden only from those who have
-    /// shown no more than a first one.
+    /// The user as lookups show them, to the user and to administrators. Numbers of second factors are masked only for
+    /// callers who have passed just the first factor.
     var document: JSONValue { document(in: nil) }
 
-    /// The same for an administrator's call. At an emulator's address it has the password's hash, as at the official emulator.
+    /// Returns the user as lookups show them in this call. At an emulator's address that includes the password's hash,
+    /// as in the official emulator.
     func document(in call: FirebaseCall?) -> JSONValue {
         let isInEmulatorMode = call?.isInEmulatorMode ?? false
         return document(isInEmulatorMode ? .shown : .redacted, inEmulatorMode: isInEmulatorMode)
     }
 
-    /// What is shown of a password's hash.
+    /// The forms in which a password's hash is shown.
     enum Hash: Sendable {
         case redacted
-        /// As it is kept.
+        /// The hash as it is stored.
         case shown
-        /// In base64, with the version of the parameters: as production lists users for an export.
+        /// The hash in base64, with the version of the parameters: as production lists users for an export.
         case encoded
     }
 
@@ -217,7 +221,7 @@ struct User: Codable, Sendable {
         if isCustom { user["customAuth"] = true }
         user["customAttributes"] = customClaims.text.map { .string($0) }
         user["tenantId"] = pool.tenant.map { .string($0) }
-        // The official emulator says so when the last one has been withdrawn.
+        // The official emulator lists none when the last one has been withdrawn.
         if !factors.isEmpty || hasWithdrawnFactors {
             user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false, inEmulatorMode: isInEmulatorMode) })
         }
@@ -229,10 +233,10 @@ struct User: Codable, Sendable {
 }
 
 extension Instant {
-    /// With three digits after the second, as Google writes times: Apple's SDK reads no others.
+    /// The time with three digits after the second, as Google writes it. Apple's SDK reads no other form.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 
-    /// As protobuf writes a time with microseconds: with six digits after the second, or none.
+    /// The time with six digits after the second, or none, as protobuf writes it.
     /// <https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>
     var textOfTimestamp: String {
         milliseconds % 1000 == 0 ? text : text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())000Z"

@@ -1,23 +1,23 @@
 import EmulatorCore
 import Time
 
-/// Users who share addresses, numbers and identities with nobody else: a project's own, or those of one of its tenants.
-/// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+/// A set of users in which addresses, numbers and identities are unique: a project's own users, or those of one of its
+/// tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct UserPool: TableKey {
     let project: String
-    /// `nil` for the project's own users.
+    /// The tenant's ID; `nil` for the project's own users.
     let tenant: String?
 
     var keyText: String { String(keyParts: project, tenant) }
 }
 
-/// A row that belongs to a pool of users, and goes when the pool does.
+/// A row that belongs to a pool of users, and is removed with it.
 protocol PoolRow: Row {
     static var byPool: Index<Self, UserPool> { get }
     var pool: UserPool { get }
 }
 
-/// What a token that was given out stands for, until it is used or its time is over.
+/// The data behind a token that a client has, until the token is used or expires.
 protocol TokenRow: PoolRow where Key == String {
     var token: String { get }
     var expires: Instant { get }
@@ -28,7 +28,7 @@ extension TokenRow {
 }
 
 extension UserPool {
-    /// What belongs to a pool. Sessions belong to their users.
+    /// The types of the rows that belong to a pool. Sessions belong to their users.
     static var rowTypes: [any PoolRow.Type] {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
@@ -37,7 +37,7 @@ extension UserPool {
         ]
     }
 
-    /// Whether it holds nothing.
+    /// Whether the pool has no rows.
     func isEmpty(_ tables: borrowing Transaction) -> Bool {
         for type in UserPool.rowTypes where holdsRows(type, tables) { return false }
         return true
@@ -47,7 +47,7 @@ extension UserPool {
         tables.count(R.byPool, self) > 0
     }
 
-    /// Removes what belongs to it.
+    /// Removes the pool's rows.
     func removeAll(_ tables: inout Transaction) {
         for type in UserPool.rowTypes { removeRows(type, &tables) }
     }
@@ -58,7 +58,7 @@ extension UserPool {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// What the token stands for in this pool, unless its time is over.
+    /// Returns the row of the token in this pool, unless it has expired.
     func valid<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
         guard let row = find(type, token), row.pool == pool, row.expires > now else { return nil }
         return row
@@ -66,13 +66,13 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Adds what belongs to a pool. What comes when its tenant has been deleted isn't kept, as if it had come before.
+    /// Adds a row of a pool, unless the pool's tenant has been deleted meanwhile.
     mutating func put<R: PoolRow>(_ row: R) {
         guard row.pool.tenant == nil || find(Tenant.self, row.pool) != nil else { return }
         tables.put(row)
     }
 
-    /// Removes what the token stands for in this pool and returns it, unless its time is over.
+    /// Removes the row of the token in this pool and returns it, unless it has expired.
     mutating func pop<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
         let now = self.now
         return pop(type, token) { $0.pool == pool && $0.expires > now }

@@ -1,16 +1,17 @@
 import JSON
 import EmulatorCore
 
-// accounts:lookup (getAccountInfo), accounts:update (setAccountInfo), accounts:delete (deleteAccount)
+// The methods accounts:lookup (getAccountInfo), accounts:update (setAccountInfo) and accounts:delete (deleteAccount):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update
 //
-// Quirks: deleteProvider unlinks, the last one included. To change the address or password, or to delete the user, needs
-// a recent sign-in. With email enumeration protection an address isn't changed before the new one is verified.
+// Quirks: deleteProvider unlinks a provider, even the last one. To change the address or password, or to delete the
+// user, a recent sign-in is needed. With email enumeration protection, a new address must be verified before it
+// replaces the old one.
 
 extension FirebaseProvider {
     func lookup(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         if call.isAdmin { return try lookupAsAdmin(call) }
-        // An empty one isn't missing, but to the official emulator.
+        // An empty text counts as given, except for the official emulator.
         let signedIn = try call.signedIn(call.isInEmulatorMode ? call.text("idToken") : call.given("idToken"))
         return FirebaseAnswer(
             body: JSONObject([
@@ -21,7 +22,7 @@ extension FirebaseProvider {
 
     // MARK: - Update
 
-    /// What a caller wants changed. Each field by itself is checked.
+    /// The changes that a caller asks for, each field checked by itself.
     private struct Change: Sendable {
         var email: String?
         var password: String?
@@ -30,7 +31,7 @@ extension FirebaseProvider {
         var deletedAttributes: [String] = []
         var deletedProviders: [String] = []
         var link: User.Link?
-        /// Whether sessions that began before are to end.
+        /// Whether sessions that began earlier end.
         var endsSessions = false
         var deletedPasskeys: [String] = []
 
@@ -43,7 +44,7 @@ extension FirebaseProvider {
             deletedAttributes = try call.deletedAttributes()
             deletedProviders = try call.texts("deleteProvider")
             link = try call.linkedProvider()
-            // Of a user's own request only that the field is there counts.
+            // For a user's own request it only matters that the field is there.
             endsSessions = call.has("validSince")
             deletedPasskeys = try call.texts("deletePasskey")
             if let email, !TextRule.email.holds(email) {
@@ -52,8 +53,8 @@ extension FirebaseProvider {
             if let password { try FirebaseProvider.checkStrength(password) }
         }
 
-        /// Refuses what is for administrators. Other fields of theirs are ignored; the official emulator ignores these, too, and
-        /// links the provider.
+        /// Refuses fields that only administrators may send. Their other fields are ignored; the official emulator
+        /// ignores these, too, and links the provider.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
                 throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators set customAttributes")
@@ -85,17 +86,18 @@ extension FirebaseProvider {
     }
 
     func update(_ call: FirebaseCall) async throws -> FirebaseAnswer {
-        // Whoever sends an ID token is about its user: the code is ignored then. The official emulator goes by the code.
+        // A request with an ID token is about the token's user, and its code is ignored. The official emulator goes by
+        // the code.
         if let code = try call.text("oobCode"), call.isInEmulatorMode || !call.has("idToken") {
             return try applyCode(call, code)
         }
-        // An administrator who sends an ID token and names no user does what the user may do.
+        // An administrator who sends an ID token and names no user may do what the user may.
         if call.isAdmin, call.has("localId") || !call.has("idToken") { return try updateAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
         let change = try Change(call)
         let isNewEmail = change.email.map { $0.lowercased() != signedIn.user.email } ?? false
         if isNewEmail || change.password != nil { try call.requireRecent(signedIn) }
-        // A first address, too: who was anonymous gets one by signUp.
+        // This goes for a first address, too: an anonymous user gets one by signUp.
         if isNewEmail, call.project.hidesEmails {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "Please verify the new email before changing email.",
@@ -103,7 +105,8 @@ extension FirebaseProvider {
                     "email enumeration protection is on: verify the new address first, or seed emailEnumerationProtection "
                     + "false")
         }
-        // Recorded as `tenant/settings#password-off-update-password`: a password is changed where nobody may sign in with one.
+        // Recorded as `tenant/settings#password-off-update-password`: a password can be changed even if nobody may sign
+        // in with one.
         if change.password != nil && call.isInEmulatorMode || isNewEmail {
             try call.require("password", or: "OPERATION_NOT_ALLOWED")
         }
@@ -111,7 +114,7 @@ extension FirebaseProvider {
         let needsTokens = change.password != nil || isNewEmail || change.endsSessions
         let changed = try call.update { tables -> User in
             var user = try signedIn.user(in: tables)
-            // The user's own may have become another one's since the token was judged.
+            // Another user may have got the address since the token was checked.
             if let email = change.email, email.lowercased() != user.email,
                 tables.user(email: email, in: call.pool) != nil
             {
@@ -119,7 +122,7 @@ extension FirebaseProvider {
             }
             try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
             if !user.delete(passkeys: change.deletedPasskeys), let error = call.missingPasskey() { throw error }
-            // A new password ends every other session; the one that changed it goes on with new tokens.
+            // A new password ends every other session; the session that changed it continues with new tokens.
             if needsTokens { user.validSince = tables.now.wholeSecond }
             tables.put(user)
             return user
@@ -130,15 +133,15 @@ extension FirebaseProvider {
         }
         var body = changed.changed
         if change.email != nil { body["newEmail"] = changed.email.map { .string($0) } }
-        // Who was anonymous until now has signed in with the new password.
+        // An anonymous user has now signed in with the new password.
         let provider =
             change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider
         let wantsSession = try call.wantsSession()
         if needsTokens, !wantsSession {
             body["idToken"] = .string(try call.legacyToken(changed, provider: provider))
         } else if needsTokens || !change.deletedPasskeys.isEmpty {
-            // Apple's SDK reads tokens from the answer to the deletion of a passkey, too. A new name or picture brings none:
-            // it stands in the next token.
+            // Apple's SDK reads tokens from the answer to the deletion of a passkey, too. A new name or picture is
+            // answered without tokens: the next token has it.
             try call.openSession(
                 changed, provider: provider, secondFactor: signedIn.secondFactor,
                 authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes

@@ -3,18 +3,18 @@ import JSON
 import EmulatorCore
 import Time
 
-// accounts:signInWithCustomToken (verifyCustomToken)
+// The method accounts:signInWithCustomToken (verifyCustomToken):
 // https://firebase.google.com/docs/auth/admin/create-custom-tokens
 //
-// Quirks: a service account signs it, whose key isn't known here; so as the official emulator does, the token is decoded
-// and its signature isn't checked. Where the real host was named there must be one, and the token is for an hour at most; at the
-// daemon's own address there need not, because Admin SDKs in emulator mode leave it out. Its claims are the user's for this
-// session, and may be more than an administrator can set.
+// Quirks: a service account signs the token, and its key isn't known here; so the token is decoded and its signature
+// isn't checked, as in the official emulator. At the real host the token must have a signature and lasts an hour at
+// most; at the daemon's own address it needs none, because Admin SDKs in emulator mode leave it out. Its claims are the
+// user's for this session, and may be more than an administrator can set.
 
 extension FirebaseProvider {
     private static let audience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-    /// Names that neither a custom token nor an administrator may use as claims.
+    /// The names that neither a custom token nor an administrator may use as claims.
     /// <https://firebase.google.com/docs/auth/admin/custom-claims>
     static let reservedClaims: Set<String> = [
         "acr", "amr", "at_hash", "aud", "auth_time", "azp", "cnf", "c_hash", "exp", "firebase", "iat", "iss", "jti",
@@ -55,7 +55,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Checks what a service account says about the token itself.
+    /// Checks the claims that a service account makes about the token itself.
     private func checkAssertion(_ claims: JSONObject, _ call: FirebaseCall) throws(FirebaseError) {
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_CUSTOM_TOKEN", because: reason) }
         let issuer = claims["iss"]?.string ?? ""
@@ -78,7 +78,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Checks a custom token's claims. Returns the user's ID and the claims that its tokens are to have.
+    /// Checks a custom token's claims. Returns the user's ID and the claims for the user's tokens.
     private func check(
         _ claims: JSONObject, _ call: FirebaseCall
     ) throws(FirebaseError) -> (uid: String, custom: JSONObject) {
@@ -122,7 +122,7 @@ extension FirebaseProvider {
     }
 
     private static func customClaims(_ text: String, isHosted: Bool) throws(FirebaseError) -> JSONObject {
-        // As the official emulator: the claims alone, as JSON, will do.
+        // The claims alone, as JSON, are enough, as in the official emulator.
         if !isHosted, text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             var claims = object
             if claims["aud"] == nil { claims["aud"] = .string(audience) }

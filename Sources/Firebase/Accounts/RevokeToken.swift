@@ -2,11 +2,11 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// v2 accounts:revokeToken
+// The method v2 accounts:revokeToken:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts/revokeToken
 //
-// Quirks: only for providers that take their tokens back (`RevokingSource`). The type comes by name, number or number in a
-// text.
+// Quirks: it only works for providers that revoke tokens for Firebase (`RevokingSource`). The type is a name, a number,
+// or a number as a text.
 
 extension FirebaseProvider {
     func revokeToken(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -30,7 +30,7 @@ extension FirebaseProvider {
                 because: "the seed says \"enabled\": false for \"\(providerId)\"")
         }
         guard let token = try call.text("token") else {
-            // What production says isn't documented.
+            // Production's message isn't documented.
             throw FirebaseError("INVALID_IDP_RESPONSE", "Missing token.", because: "token is missing")
         }
         switch call.value("tokenType") {

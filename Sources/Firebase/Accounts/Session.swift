@@ -2,26 +2,26 @@ import EmulatorCore
 import JSON
 import Time
 
-/// A sign-in, for as long as its refresh token is used.
+/// A sign-in, whose refresh token can be used.
 struct Session: Row {
     static let table = Table<Session>("firebase.session", indexes: [byUser])
     static let byUser = Index<Session, User.Key>("user") { $0.user }
 
     let refreshToken: String
     let user: User.Key
-    /// `sign_in_provider`
+    /// The claim `sign_in_provider`.
     let provider: String
     let authTime: Instant
     var secondFactor: SecondFactorUse?
-    /// Claims of the custom token that began it.
+    /// The claims of the custom token that began the session.
     var customClaims = CustomClaims()
-    /// `sign_in_attributes`: what an OpenID provider said beside the standard claims.
+    /// The claim `sign_in_attributes`: the claims of an OpenID provider that aren't standard.
     var attributes = CustomClaims()
 
     var key: String { refreshToken }
 }
 
-/// The refresh token of a session that ended with its user.
+/// The refresh token of a session that ended when its user was deleted.
 struct EndedSession: Row {
     static let table = Table<EndedSession>("firebase.endedSession", limit: 10_000)
 
@@ -31,10 +31,11 @@ struct EndedSession: Row {
     var key: String { refreshToken }
 }
 
-/// Claims that an administrator or a custom token adds to a user's. Written down as a JSON text, which keeps their order.
+/// Claims that an administrator or a custom token adds to a user's tokens. They are stored as a JSON text, which keeps
+/// their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
-    /// As it was sent; `nil` where nobody has set any.
+    /// The text as it was sent; `nil` if nobody has set any claims.
     let text: String?
 
     init(_ object: JSONObject = JSONObject()) {
@@ -42,7 +43,7 @@ struct CustomClaims: Codable, Sendable {
         text = object.isEmpty ? nil : JSONValue.object(object).text
     }
 
-    /// `nil` when the text isn't a JSON object.
+    /// Parses a text; `nil` if it isn't a JSON object.
     init?(parsing text: String) {
         guard let object = (try? JSONValue(parsing: text))?.object else { return nil }
         self.object = object
@@ -52,7 +53,7 @@ struct CustomClaims: Codable, Sendable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        // What was kept is read, however it came about.
+        // A stored text is read even if a request could not have it.
         let value =
             text.isEmpty ? JSONValue.object(JSONObject()) : try? JSONValue(parsing: Array(text.utf8), limits: .answer)
         guard let object = value?.object else {

@@ -1,11 +1,12 @@
 import JSON
 import EmulatorCore
 
-// accounts:signUp (signupNewUser), accounts:signInWithPassword (verifyPassword)
+// The methods accounts:signUp (signupNewUser) and accounts:signInWithPassword (verifyPassword):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/signUp
 //
-// Quirks: without an address it makes an anonymous user; with idToken it gives the user who is signed in a password, which
-// is how the iOS SDK links one. With email enumeration protection a wrong password and an unknown address are the same.
+// Quirks: without an address it makes an anonymous user; with idToken it gives the signed-in user a password, which is
+// how the iOS SDK links one. With email enumeration protection a wrong password and an unknown address are answered
+// alike.
 
 extension FirebaseProvider {
     func signUp(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -16,11 +17,11 @@ extension FirebaseProvider {
         guard !call.has("localId") else {
             throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators choose localId")
         }
-        // The official emulator takes them from everybody.
+        // The official emulator takes factors from every caller.
         let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : []
         guard email != nil || call.has("password") || idToken != nil else { return try signUpAnonymously(call) }
         try call.require("password", or: "OPERATION_NOT_ALLOWED")
-        // The official emulator says of an empty one that it isn't an address.
+        // The official emulator answers that an empty text isn't an address.
         guard let email, !email.isEmpty || call.isInEmulatorMode else {
             throw FirebaseError("MISSING_EMAIL", because: "email is missing")
         }
@@ -33,7 +34,7 @@ extension FirebaseProvider {
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
         let hash = try call.hashed(password)
-        // Who gets a password beside another way to sign in isn't asked about.
+        // No function is asked about a user who adds a password to another way to sign in.
         let (made, agreed) = try await call.decide(SignInEvent(method: "password"), asksForFactor: false) {
             tables, creation -> User in
             let owner = tables.user(email: email, in: call.pool)
@@ -45,7 +46,7 @@ extension FirebaseProvider {
             if user.email != email.lowercased() { user.emailVerified = false }
             user.email = email.lowercased()
             user.password = hash
-            // Whoever was signed in goes on with new tokens.
+            // The signed-in user continues with new tokens.
             user.validSince = tables.now.wholeSecond
             if let displayName { user.displayName = displayName }
             for factor in factors { user.factors.append(try factor.factor(among: [:], &tables)) }
@@ -87,7 +88,7 @@ extension FirebaseProvider {
     }
 
     static func checkStrength(_ password: String) throws(FirebaseError) {
-        // In UTF-16 code units, as JavaScript counts.
+        // The length is counted in UTF-16 code units, as in JavaScript.
         guard password.utf16.count < Password.minimumLength else { return }
         throw FirebaseError(
             "WEAK_PASSWORD", "Password should be at least \(Password.minimumLength) characters",

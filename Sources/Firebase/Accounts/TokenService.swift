@@ -3,11 +3,11 @@ import JSON
 import EmulatorCore
 import Time
 
-// POST https://securetoken.googleapis.com/v1/token
+// The endpoint POST https://securetoken.googleapis.com/v1/token:
 // https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token
 //
-// Quirks: a form or JSON, in camel case or with underscores; the answer always has underscores. access_token and id_token
-// are the same.
+// Quirks: it takes a form or JSON, in camel case or with underscores; the answer always has underscores. access_token
+// and id_token are the same.
 
 extension FirebaseProvider {
     func token(_ exchange: Exchange) throws -> Response {
@@ -32,7 +32,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// The tenant of the session that a refresh token continues.
+    /// Returns the tenant of the session that a refresh token continues.
     private static func tenantID(
         ofRefreshTokenIn body: JSONObject, of project: Project, in exchange: Exchange
     ) -> String? {
@@ -80,7 +80,7 @@ extension FirebaseProvider {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Why a refresh token is refused for which there is no session.
+    /// Returns the reason why a refresh token without a session is refused.
     fileprivate func refusal(ofRefreshToken token: String, _ call: FirebaseCall) -> FirebaseError {
         guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
             return FirebaseError(
@@ -88,7 +88,7 @@ extension TableReading where Self: ~Copyable {
                 because: "the refresh token is unknown: was the world reset, or the user signed out?")
         }
         let localId = Diagnosis.quote(ended.user.localId)
-        // SDKs don't know the official emulator's code: they sign out by production's alone.
+        // SDKs don't know the official emulator's code: only production's makes them sign out.
         guard !call.isInEmulatorMode else {
             return FirebaseError("INVALID_REFRESH_TOKEN", because: "the user \(localId) was deleted")
         }

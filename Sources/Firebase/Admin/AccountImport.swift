@@ -3,19 +3,20 @@ import JOSE
 import JSON
 import Time
 
-// projects/P/accounts:batchCreate; uploadAccount
+// The method projects/P/accounts:batchCreate, or uploadAccount:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate
 //
-// Quirks: a wrong account doesn't keep the others out: it is reported by its place in the list. Duplicates of addresses and
-// identities are only looked for with sanityCheck. Who was imported with a hash signs in where the request says how it was made
-// (`ImportedHash`); at an emulator's address those of the official emulator (`fakeHash:…`) do, too.
+// Quirks: a wrong account is reported by its index in the list, and the others are imported. Duplicate addresses and
+// identities are only looked for with sanityCheck. Users imported with a hash can sign in if the request says how it
+// was made (`ImportedHash`), and at an emulator's address also with the official emulator's hashes (`fakeHash:…`).
 
 extension FirebaseProvider {
     func batchCreate(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let list = try call.list("users")
         guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
-        // At most 1,000, which the Admin SDKs see to, not the service: https://firebase.google.com/docs/auth/admin/import-users
-        // The official emulator doesn't read how passwords were hashed, and keeps the hashes.
+        // The limit of 1,000 accounts is checked by the Admin SDKs, not by the service:
+        // https://firebase.google.com/docs/auth/admin/import-users. The official emulator ignores the parameters of the
+        // hashes, and keeps the hashes.
         let scheme = try call.isInEmulatorMode ? nil : ImportedHash(call)
         if !call.isInEmulatorMode { for item in list { try AccountImport.checkTypes(item) } }
         try call.checkRoom(for: list.count)
@@ -45,15 +46,15 @@ extension FirebaseProvider {
     }
 }
 
-/// How a list of accounts is imported.
+/// The options of an import.
 private struct AccountImport: Sendable {
-    /// `sanityCheck`
+    /// The field `sanityCheck`.
     let isChecked: Bool
-    /// `allowOverwrite`, by which production doesn't go: of two the last one stays.
+    /// The field `allowOverwrite`, which production ignores: the last of two accounts stays.
     let overwrites: Bool
     let oneAccountPerEmail: Bool
 
-    /// Checks what a message must be to be one: a refusal of this kind is the whole request's.
+    /// Checks the types of a message's fields. A wrong type fails the whole request.
     static func checkTypes(_ item: MessageFields) throws(FirebaseError) {
         for name in ["createdAt", "lastLoginAt", "validSince"] { _ = try item.integer(name) }
         for (name, field) in [("passwordHash", "password"), ("salt", "salt")] {
@@ -63,9 +64,10 @@ private struct AccountImport: Sendable {
         }
     }
 
-    /// Checks the list for accounts that exclude one another.
+    /// Checks the list for accounts that can't be beside one another.
     ///
-    /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`: nothing of the list is imported then.
+    /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`; then no account of the list is
+    ///   imported.
     func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {
         var (emails, identities, ids) = (Set<String>(), Set<[String]>(), Set<String>())
         for item in list {
@@ -113,7 +115,7 @@ private struct AccountImport: Sendable {
         tables.put(user)
     }
 
-    /// In the list of errors, three codes are sentences.
+    /// Returns the message for the list of errors, which has a sentence in place of three of the codes.
     static func message(of error: FirebaseError) -> String {
         switch error.code {
         case "INVALID_CLAIMS": "Invalid custom claims provided."
@@ -124,18 +126,20 @@ private struct AccountImport: Sendable {
     }
 }
 
-/// Where accounts come from.
+/// The origin of imported accounts.
 enum ImportOrigin: Sendable {
-    /// A request to production: hashes in the official emulator's form are like any other ones.
+    /// A request to production, where hashes in the official emulator's form are like all others.
     case production
-    /// A request to an emulator, whose hashes sign in.
+    /// A request to an emulator, with whose hashes users can sign in.
     case emulator
-    /// A file that an emulator wrote: what it has let in is taken, such as a second factor without a verified address.
+    /// A file that an emulator wrote. Accounts are accepted as the emulator had them, such as with a second factor, but
+    /// without a verified address.
     case export
 }
 
 extension User {
-    /// A user as `UserInfo` has one: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
+    /// Reads a user in the form `UserInfo`:
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
     ///
     init(
         importing item: MessageFields, in pool: UserPool, now: Instant, from origin: ImportOrigin,
@@ -171,7 +175,7 @@ extension User {
         }
         try readLinks(item)
         try readFactors(item, origin, now: now, &random)
-        // What only our own exports have.
+        // Only our own exports have these.
         if origin != .production { try readApps(item, now: now) }
     }
 
@@ -183,7 +187,7 @@ extension User {
         initialEmail = try item.text("initialEmail")?.lowercased()
         (emailVerified, statesEmailVerified) = (try item.flag("emailVerified") ?? false, true)
         if let text = try item.text("phoneNumber") {
-            // The official emulator takes whatever begins with a plus sign.
+            // The official emulator takes every text that begins with a plus sign.
             let lax = origin != .production && text.hasPrefix("+") ? text : nil
             guard let number = PhoneNumber.normalized(text) ?? lax else {
                 throw FirebaseError(
@@ -195,7 +199,7 @@ extension User {
 
     private mutating func readLinks(_ item: MessageFields) throws(FirebaseError) {
         let list = try item.list("providerUserInfo")
-        // The user's own address and number may be told as two more.
+        // The user's own address and number may be listed as two more.
         guard list.count <= User.linkLimit + 2 else { throw .tooManyLinks }
         for info in list {
             let (provider, rawId) = (try info.text("providerId"), try info.text("rawId"))
@@ -207,7 +211,7 @@ extension User {
                         "federatedId or (providerId & rawId) is required",
                         because: "an identity needs providerId and rawId")
                 }
-                // Production reads it. The words are the official emulator's, which doesn't, either.
+                // Production reads it. The message is the official emulator's, which doesn't read it, either.
                 throw FirebaseError(
                     "((Parsing federatedId is not implemented in Auth Emulator; please specify providerId AND rawId as a "
                         + "workaround.))", because: "an identity needs providerId and rawId")
@@ -242,7 +246,7 @@ extension User {
 }
 
 extension User {
-    /// `authenticatorApps`: second factors with their secrets.
+    /// Reads `authenticatorApps`: second factors with their secrets.
     private mutating func readApps(_ item: MessageFields, now: Instant) throws(FirebaseError) {
         var known = Set(factors.map(\.id))
         let apps = try item.list("authenticatorApps")

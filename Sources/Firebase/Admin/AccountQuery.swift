@@ -1,18 +1,18 @@
 import EmulatorCore
 import JSON
 
-// projects/P/accounts:query
+// The method projects/P/accounts:query:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/query
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/SqlExpression
 //
-// Quirks: of several expressions the first one counts, and of its fields the first of email, phoneNumber and userId. Users who
-// are alike in what is sorted by come in the order of their IDs, whichever way the others come. A negative offset is the
-// service's own failure.
+// Quirks: of several expressions only the first counts, and of its fields the first of email, phoneNumber and userId.
+// Users with equal sort values come in the order of their IDs, whatever the direction. A negative offset is answered as
+// a failure of the service itself.
 
-/// What an administrator looks for among the users.
+/// An administrator's search for users.
 private struct AccountQuery: Sendable {
     enum Field: String, CaseIterable, Sendable {
-        // In the order of their numbers, which begin with 1.
+        // The cases are in the order of their numbers, which begin with 1.
         case userId = "USER_ID"
         case name = "NAME"
         case createdAt = "CREATED_AT"
@@ -27,9 +27,9 @@ private struct AccountQuery: Sendable {
         case userId(String)
     }
 
-    /// Users in an answer.
+    /// The greatest number of users in an answer.
     static let limit: Int64 = 500
-    /// More than a world has users.
+    /// An offset past the end of any world's users.
     private static let largestOffset: Int64 = 1_000_000
 
     let condition: Condition
@@ -57,7 +57,7 @@ private struct AccountQuery: Sendable {
             try AccountQuery.choice(call, "order", Order.allCases, unset: "ORDER_UNSPECIFIED", "Order") != .descending
         offset = Int(min(try AccountQuery.count(call, "offset") ?? 0, AccountQuery.largestOffset))
         let wanted = try AccountQuery.count(call, "limit")
-        // The official emulator's answer to none isn't specified by its suite.
+        // The official emulator's test suite doesn't say how a limit of zero is answered.
         limit = Int(min(wanted ?? AccountQuery.limit, AccountQuery.limit))
     }
 
@@ -92,7 +92,7 @@ private struct AccountQuery: Sendable {
         return matches(tables, in: pool).count
     }
 
-    /// The users of the page, outside the world's lock as far as they must be sorted.
+    /// Returns the users of the page. If they must be sorted, that is done outside the world's lock.
     func users(_ call: FirebaseCall) -> [User] {
         if case .everybody = condition, field == .userId, isAscending {
             let users = call.read { $0.users(of: call.pool, after: "", limit: offset + limit) }

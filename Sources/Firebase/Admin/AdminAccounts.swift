@@ -1,10 +1,10 @@
 import EmulatorCore
 import JSON
 
-// What an administrator does with users: projects/P/accounts, :lookup, :update, :delete
+// An administrator's methods for users: projects/P/accounts, :lookup, :update, :delete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts
 //
-// Quirks: an administrator needs no recent sign-in. Custom claims come as a JSON text of at most 1,000 characters.
+// Quirks: an administrator needs no recent sign-in. Custom claims are sent as a JSON text of at most 1,000 characters.
 
 extension FirebaseProvider {
     func createAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -46,7 +46,7 @@ extension FirebaseProvider {
                     rawId: try item.text("rawId") ?? ""))
         }
         let initialEmails = try call.texts("initialEmail")
-        // At most 100 at once, which the Admin SDKs see to, not the service:
+        // The limit of 100 users is checked by the Admin SDKs, not by the service:
         // https://firebase.google.com/docs/auth/admin/manage-users#bulk_retrieve_user_data
         let isEmpty = ids.isEmpty && emails.isEmpty && numbers.isEmpty && identities.isEmpty && initialEmails.isEmpty
         guard !isEmpty || call.isInEmulatorMode else {
@@ -61,7 +61,7 @@ extension FirebaseProvider {
                 if let user, seen.insert(user.localId).inserted { users.append(user) }
             }
             for id in ids { add(tables.user(id, in: call.pool)) }
-            // An address is looked up once, because many users may share it.
+            // Each address is looked up once, because many users may share it.
             var asked: Set<String> = []
             for email in emails where asked.insert(email.lowercased()).inserted {
                 for user in tables.users(email: email, in: call.pool) { add(user) }
@@ -91,7 +91,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: user.changed)
     }
 
-    /// `signOutUser` of version 3 ends a user's sessions.
+    /// Ends a user's sessions: `signOutUser` of version 3.
     func signOut(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")

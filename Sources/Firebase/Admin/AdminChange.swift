@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-/// What an administrator wants set. Each field by itself is checked.
+/// The fields that an administrator sets, each checked by itself.
 struct AdminChange: Sendable {
     private let email: String?
     private let password: Password?
@@ -10,7 +10,7 @@ struct AdminChange: Sendable {
     private let photoUrl: String?
     private let phoneNumber: String?
     private let emailVerified: Bool?
-    /// Whether a new address counts as unverified, as at the official emulator.
+    /// Whether a new address counts as unverified, as in the official emulator.
     private let unverifiesEmail: Bool
     private let disabled: Bool?
     private let validSince: Instant?
@@ -49,8 +49,8 @@ struct AdminChange: Sendable {
         self.password = try password.map { try call.hashed($0) }
     }
 
-    /// Refuses what the official emulator's schema of the request refuses, before it looks for the user. To production, null is
-    /// the same as nothing.
+    /// Refuses what the official emulator's schema of the request refuses before it looks for the user. For production,
+    /// null is the same as a missing field.
     static func checkSchema(_ call: FirebaseCall) throws(FirebaseError) {
         guard call.isInEmulatorMode, let mfa = try call.nested("mfa"), mfa.isNull("enrollments") else { return }
         throw FirebaseError(
@@ -58,7 +58,7 @@ struct AdminChange: Sendable {
             because: "mfa.enrollments is null: send a list, which may be empty")
     }
 
-    /// `explains` says whether the refusal says more than the official emulator's.
+    /// Parses custom claims. `explains` says whether the refusal has more detail than the official emulator's.
     static func claims(_ text: String?, explains: Bool = false) throws(FirebaseError) -> CustomClaims? {
         guard let text else { return nil }
         guard text.utf8.count <= 1000 else {
@@ -67,7 +67,7 @@ struct AdminChange: Sendable {
         }
         guard !text.isEmpty else { return CustomClaims() }
         guard let claims = CustomClaims(parsing: text) else {
-            // The parser's own words for what isn't JSON at all aren't given.
+            // The parser's own message for a text that isn't JSON is left out.
             let value = try? JSONValue(parsing: text)
             throw FirebaseError(
                 "INVALID_CLAIMS", explains ? value.map { "Not a JSON Object: \($0.text)" } : nil,
@@ -84,14 +84,14 @@ struct AdminChange: Sendable {
         to user: inout User, _ tables: inout Transaction
     ) throws(FirebaseError) {
         if let email, email != user.email {
-            // Also where users may share addresses: those come from providers and imports.
+            // This holds even if users may share addresses: shared ones come from providers and imports.
             if let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
             user.email = email
-            // Production believes an administrator about the new one, too.
+            // Production leaves the new address verified, on the administrator's word.
             if unverifiesEmail { user.emailVerified = false }
-            // https://firebase.google.com/docs/auth/admin/manage-sessions
+            // A new address ends the sessions: https://firebase.google.com/docs/auth/admin/manage-sessions
             user.validSince = tables.now.wholeSecond
         }
         if let phoneNumber {
@@ -122,7 +122,7 @@ struct AdminChange: Sendable {
 }
 
 extension FirebaseCall {
-    /// `deleteAttribute`, by name or number.
+    /// Returns the attributes in `deleteAttribute`, given by name or number.
     func deletedAttributes() throws(FirebaseError) -> [String] {
         let names = try texts("deleteAttribute")
         let known = [
@@ -139,7 +139,7 @@ extension FirebaseCall {
         return names
     }
 
-    /// `linkProviderUserInfo`: an identity at a provider that the user is to have.
+    /// Returns `linkProviderUserInfo`: an identity at a provider that is to be linked.
     func linkedProvider() throws(FirebaseError) -> User.Link? {
         guard let info = try nested("linkProviderUserInfo") else { return nil }
         if !isInEmulatorMode {
@@ -166,7 +166,7 @@ extension FirebaseCall {
 }
 
 extension User.Link {
-    /// `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
+    /// Reads a `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
     init(_ info: MessageFields, providerId: String, rawId: String) throws(FirebaseError) {
         self.init(
             providerId: providerId, rawId: rawId, displayName: try info.text("displayName"),
@@ -176,9 +176,9 @@ extension User.Link {
 }
 
 extension User {
-    /// Links an identity, in place of the one that the user has at that provider.
+    /// Links an identity, which replaces the user's identity at the same provider.
     ///
-    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` when another user has it.
+    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if another user has it.
     mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
         let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
         if let owner = tables.user(identity), owner.key != key {
@@ -191,8 +191,9 @@ extension User {
 }
 
 extension User {
-    /// How many identities, and how many second factors, an administrator may give a user, and an import. Production's limits, but for
-    /// numbers as second factors, aren't documented; the official emulator has none.
+    /// The greatest numbers of identities and of second factors that an administrator or an import may give a user.
+    /// Except for phone numbers as second factors, production's limits aren't documented; the official emulator has
+    /// none.
     static let (linkLimit, factorLimit) = (100, 100)
 }
 

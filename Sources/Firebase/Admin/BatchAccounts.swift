@@ -2,7 +2,7 @@ import JSON
 import EmulatorCore
 import Time
 
-// projects/P/accounts:batchGet, :batchDelete; downloadAccount
+// The methods projects/P/accounts:batchGet, :batchDelete and downloadAccount:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchDelete
 //
 // Quirks: a user must be disabled before a batch deletes it, unless force is given.
@@ -15,8 +15,8 @@ extension FirebaseProvider {
         let least: Int64 = call.isInEmulatorMode ? 1 : 0
         let limit = Int(min(1000, max(least, query["maxResults"].flatMap { Int64($0) } ?? size ?? 20)))
         let after = query["nextPageToken"] ?? token ?? ""
-        // In the order of their IDs, as in production, so that the last ID of a page says where the next one begins. A full
-        // page has a token, also when nobody comes after it.
+        // Users are ordered by their IDs, as in production, so the last ID of a page says where the next one begins. A
+        // full page has a token even if no user follows.
         let page = call.read { $0.users(of: call.pool, after: after, limit: limit) }
         var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
         if !page.isEmpty || call.isInEmulatorMode {

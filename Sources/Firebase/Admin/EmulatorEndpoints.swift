@@ -2,11 +2,12 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// /emulator/v1/projects/P/…, /emulator/openapi.json
+// The endpoints /emulator/v1/projects/P/… and /emulator/openapi.json:
 // https://firebase.google.com/docs/reference/rest/auth#section-auth-emulator
 //
-// What test suites written for the Emulator Suite call: clear the users, change two settings, read the codes that were
-// sent. No credentials are asked for, but for the control token of a daemon that has one: tests call these, never the app.
+// Test suites written for the Emulator Suite call these: they clear the users, change two settings, and read the codes
+// that were sent. No credentials are needed, except the control token of a daemon that has one: tests call these, never
+// the app.
 
 extension FirebaseProvider {
     var emulatorEndpoints: [Endpoint] {
@@ -24,7 +25,7 @@ extension FirebaseProvider {
             },
             endpoint("GET", "\(scope)/oobCodes") { call in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
-                // The official emulator doesn't tell of new second factors.
+                // The official emulator doesn't list mails about new second factors.
                 let valid = mails.filter {
                     !$0.isUsed && $0.expires > now && $0.kind != .revertSecondFactorAddition
                 }
@@ -64,7 +65,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// What is served here, as the Emulator Suite's `apiSpec` names it: paths and methods, no schemas.
+    /// The list of paths and methods, without schemas, as in the Emulator Suite's `apiSpec`.
     private var specification: Response {
         let endpoints = endpoints
         var paths = JSONObject()

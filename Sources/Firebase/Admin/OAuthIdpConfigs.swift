@@ -3,12 +3,12 @@ import HTTPServer
 import JSON
 import OAuth
 
-// v2 projects/P/oauthIdpConfigs, also below projects/P/tenants/T
+// The methods v2 projects/P/oauthIdpConfigs, also below projects/P/tenants/T:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.oauthIdpConfigs
 //
-// Quirks: exactly one of the two response types is true. A project's providers aren't its tenants'.
+// Quirks: exactly one of the two response types is true. A tenant doesn't have the project's providers.
 
-/// How people sign in to a project or tenant with an OpenID provider.
+/// The settings with which people sign in to a project or tenant at an OpenID provider.
 struct OAuthIdpConfig: PoolRow {
     struct Key: TableKey {
         let pool: UserPool
@@ -22,7 +22,8 @@ struct OAuthIdpConfig: PoolRow {
     static let order = SortedIndex<OAuthIdpConfig>("order") { [place(in: $0.pool) + $0.id] }
 
     static let prefix = "oidc."
-    /// As many may be in a project or tenant beside the seeded ones. Production's quota isn't documented.
+    /// The greatest number of providers in a project or tenant beside the seeded ones. Production's quota isn't
+    /// documented.
     static let limit = 100
 
     let pool: UserPool
@@ -32,15 +33,15 @@ struct OAuthIdpConfig: PoolRow {
     var issuer = ""
     var clientID = ""
     var clientSecret: String?
-    /// Whether the web flow asks for a code, not for an ID token.
+    /// Whether the web flow asks for a code instead of an ID token.
     var usesCode = false
 
     var key: Key { Key(pool: pool, id: id) }
 
-    /// What the texts of a pool's providers begin with.
+    /// Returns the common prefix of the index texts of a pool's providers.
     static func place(in pool: UserPool) -> String { "\(pool.keyText)\0" }
 
-    /// The length isn't documented.
+    /// Whether a text is a valid ID. Production's limit of its length isn't documented.
     static func isID(_ id: String) -> Bool {
         id.hasPrefix(prefix) && id != prefix && id.utf8.count <= 128 && TextRule.identifier.holds(id)
     }
@@ -50,7 +51,8 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    /// Production leaves out what is false. Recorded as `third-party-refusals#create-disabled`.
+    /// Returns the resource. As in production, members that are false are left out. Recorded as
+    /// `third-party-refusals#create-disabled`.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
         var body = JSONObject([
@@ -72,7 +74,7 @@ extension OAuthIdpConfig {
             clientID: seeded.clientID, clientSecret: seeded.clientSecret, usesCode: seeded.usesCode)
     }
 
-    /// Takes over what the body says of the fields that `isNamed` names. One that is named and missing is cleared.
+    /// Sets the fields that `isNamed` names to the body's values. A named field that the body lacks is cleared.
     fileprivate mutating func change(
         _ call: FirebaseCall, _ isNamed: (String) -> Bool
     ) throws(FirebaseError) {
@@ -97,8 +99,9 @@ extension OAuthIdpConfig {
         try check()
     }
 
-    /// Recorded as `provider-config/oidc`: https://github.com/t-k/fireemu, conformance/auth-federation-production.json. What production
-    /// says behind `MISSING_ISSUER`, which Admin SDKs know, isn't documented.
+    /// Checks that the settings are complete. Recorded as `provider-config/oidc`: https://github.com/t-k/fireemu,
+    /// conformance/auth-federation-production.json. Production's text behind `MISSING_ISSUER`, which Admin SDKs know,
+    /// isn't documented.
     private func check() throws(FirebaseError) {
         guard !clientID.isEmpty else {
             throw FirebaseError(
@@ -120,7 +123,7 @@ extension OAuthIdpConfig {
 }
 
 extension FirebaseProvider {
-    /// The provider that the address names.
+    /// Returns the provider that the path names.
     private func openIDConfig(_ call: FirebaseCall) throws(FirebaseError) -> OAuthIdpConfig {
         let id = call.exchange.parameters["config"] ?? ""
         let config = call.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: call.pool, id: id)) }
@@ -171,7 +174,7 @@ extension FirebaseProvider {
         FirebaseAnswer(body: try openIDConfig(call).document(in: call))
     }
 
-    /// Without `updateMask`, what the body has is changed, which isn't documented.
+    /// Changes a provider. Without `updateMask`, the fields in the body are changed, which isn't documented.
     func patchOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try openIDConfig(call).key
         let query = call.exchange.request.queryForm
@@ -195,7 +198,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject())
     }
 
-    /// Pages of 20 unless `pageSize` says otherwise, of 100 at most: neither is documented.
+    /// Lists providers, in pages of 20 or `pageSize`, at most 100. Neither number is documented.
     func listOAuthIdpConfigs(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         let query = call.exchange.request.queryForm
         let size = min(100, max(1, query["pageSize"].flatMap { Int($0) } ?? 20))

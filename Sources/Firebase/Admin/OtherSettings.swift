@@ -1,21 +1,21 @@
 import EmulatorCore
 import JSON
 
-/// Settings of a project or tenant that do nothing here. They are kept and told as an administrator writes them, so that a script
-/// that reads them back, and writes them again, meets no surprise.
+/// Settings of a project or tenant that have no effect here. They are stored and returned as an administrator writes
+/// them, so a script can read them back and write them again.
 ///
-/// A member that is false, zero or empty isn't told, as protobuf's JSON leaves it out: `{"allowByDefault": {"disallowedRegions": []}}`
-/// comes back as `{"allowByDefault": {}}`. What is false in `recaptchaConfig` is told (firebase-admin-node,
-/// test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project config"). Recorded as
-/// `tenant/manage#create-phones` and `other-fields` (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and
-/// auth-config-sdk-production.json).
+/// A member that is false, zero or empty isn't returned, as in protobuf's JSON: `{"allowByDefault":
+/// {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. In `recaptchaConfig`, false is returned
+/// (firebase-admin-node, test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project
+/// config"). Recorded as `tenant/manage#create-phones` and `other-fields` (https://github.com/t-k/fireemu,
+/// conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
 struct OtherSettings: Codable, Sendable {
-    /// How many bytes of JSON a project or tenant may have in them.
+    /// The greatest number of bytes of JSON in the settings of a project or tenant.
     private static let limit = 64 << 10
-    /// How many names a path in a mask may have: each level costs stack, and no resource has as many.
+    /// The greatest number of names in a path of a mask. Each level costs stack, and no resource has as many.
     private static let depthLimit = 32
 
-    /// Members of which a message has one at most: setting one ends the other.
+    /// The unions. A message has at most one of a union's members, and setting one removes the others.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
     private static let unions = [
         "smsRegionConfig": (
@@ -29,7 +29,7 @@ struct OtherSettings: Codable, Sendable {
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 
-    /// Refuses a body that has two members of a union, in the words that <https://github.com/t-k/fireemu> recorded.
+    /// Refuses a body with two members of a union, in the words that <https://github.com/t-k/fireemu> recorded.
     private static func checkUnions(_ given: JSONObject, of message: String) throws(FirebaseError) {
         for (field, union) in unions {
             let set = (given[field]?.object?.members ?? []).filter {
@@ -44,7 +44,8 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets the fields that the mask names, of those at `fields`; `given` is the request's body, which is a `message`.
+    /// Sets those of the fields at `fields` that the mask names. `given` is the request's body, a message of the type
+    /// `message`.
     mutating func change(
         _ given: JSONObject, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
@@ -75,7 +76,8 @@ struct OtherSettings: Codable, Sendable {
         guard text.utf8.count <= OtherSettings.limit else {
             throw .invalidArgument("the settings have more than \(OtherSettings.limit) bytes")
         }
-        // Many requests add more members than one may have: a store that holds what can't be read again can't be opened again.
+        // Many requests can add more members than one request may have. They are refused, because a store with settings
+        // that can't be parsed couldn't be opened again.
         guard CustomClaims(parsing: text) != nil else {
             throw .invalidArgument("the settings have more levels or members than a request may have")
         }
@@ -116,7 +118,7 @@ struct OtherSettings: Codable, Sendable {
         object[first] = .object(inner)
     }
 
-    /// The value without members that protobuf leaves out; `nil` where it is left out itself.
+    /// Returns the value without the members that protobuf leaves out; `nil` if it is left out itself.
     private static func told(_ value: JSONValue, withFalse: Bool) -> JSONValue? {
         switch value {
         case .bool(false): withFalse ? value : nil

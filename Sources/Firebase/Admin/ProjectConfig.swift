@@ -4,18 +4,20 @@ import JSON
 import OAuth
 import Time
 
-// v2 and admin/v2 projects/P/config; emulator/v1/projects/P/config
+// The methods v2 and admin/v2 projects/P/config, and emulator/v1/projects/P/config:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects/getConfig
 //
-// Quirks: what is false or empty isn't told, but for a few members; an update's answer has no templates. Recorded in September 2026:
-// https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json, programs config/read, providers and other-fields.
+// Quirks: members that are false or empty aren't returned, except for a few; an update's answer has no templates.
+// Recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json, programs
+// config/read, providers and other-fields.
 
 extension FirebaseProvider {
     func config(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
     }
 
-    /// Of a project that no seed has, the official emulator tells only what can be changed there.
+    /// Returns the configuration in emulator mode. For a project that isn't in a seed, the official emulator returns
+    /// only what can be changed there.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
@@ -80,7 +82,7 @@ extension FirebaseProvider {
         return body
     }
 
-    /// `signIn.email`, `phoneNumber` and `anonymous`.
+    /// Returns `signIn.email`, `phoneNumber` and `anonymous`.
     private func signInMethods(_ project: Project, inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         let providers = project.providers
         func object(_ members: (String, Bool)...) -> JSONObject {
@@ -99,8 +101,8 @@ extension FirebaseProvider {
         ])
     }
 
-    /// Without a mask, the fields are set that the body has; `signIn` and `emailPrivacyConfig` begin afresh, as in the official
-    /// emulator: what production does then isn't documented.
+    /// Changes the configuration. Without a mask, the fields in the body are set, and `signIn` and `emailPrivacyConfig`
+    /// are reset first, as in the official emulator: what production does then isn't documented.
     func updateConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let settings = try change(call, UpdateMask(call.exchange))
         return try config(
@@ -108,13 +110,13 @@ extension FirebaseProvider {
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
     }
 
-    /// Fields that do nothing here.
+    /// The fields that have no effect here.
     private static let otherFields = [
         "autodeleteAnonymousUsers", "quota", "monitoring", "client", "recaptchaConfig", "smsRegionConfig",
         "passwordPolicyConfig", "mobileLinksConfig",
     ]
 
-    /// Sets what the mask names; without a mask (`nil`) what the body has.
+    /// Sets the fields that the mask names; without a mask (`nil`), those that the body has.
     func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws -> ProjectSettings {
         let signIn = try call.nested("signIn")
         let duplicates = try signIn?.flag("allowDuplicateEmails")
@@ -125,12 +127,12 @@ extension FirebaseProvider {
         let tenants = try call.nested("multiTenant")?.flag("allowTenants")
         let setsTenants =
             mask.map { !$0.isFullUpdate && $0.names("multiTenant.allowTenants") } ?? false || tenants != nil
-        // Without a mask, what the body has.
+        // Without a mask, all fields of the body are set.
         let paths = mask.map { $0.isFullUpdate ? UpdateMask(named: call.fields.names) : $0 }
         return try call.update { tables -> ProjectSettings in
             var settings =
                 tables.find(ProjectSettings.self, call.project.id) ?? ProjectSettings(project: call.project.id)
-            // What was set while the request was on its way is kept.
+            // Changes by other requests since this one was received are kept.
             let project = settings.apply(to: call.project)
             if setsDuplicates { settings.oneAccountPerEmail = !(duplicates ?? false) }
             if setsPrivacy { settings.hidesEmails = privacy ?? false }
@@ -156,7 +158,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// `nil` where nothing of `authorizedDomains` is meant.
+    /// Returns the new domains; `nil` if `authorizedDomains` isn't changed.
     private func changedDomains(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> [String]? {
         let isMeant = mask.map { !$0.isFullUpdate && $0.names("authorizedDomains") } ?? false
         guard isMeant || call.has("authorizedDomains") && (mask?.isFullUpdate ?? true) else { return nil }
@@ -171,7 +173,7 @@ extension FirebaseProvider {
         return domains
     }
 
-    /// `nil` where nothing of `notification` is meant.
+    /// Returns the new mail settings; `nil` if `notification` isn't changed.
     private func changedNotification(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
     ) throws(FirebaseError) -> NotificationSettings? {
@@ -180,7 +182,8 @@ extension FirebaseProvider {
         return try project.notification.changed(by: given, mask)
     }
 
-    /// `nil` where nothing of `blockingFunctions` is meant. An update without a mask empties it in the official emulator.
+    /// Returns the new functions; `nil` if `blockingFunctions` isn't changed. An update without a mask removes them in
+    /// the official emulator.
     private func changedFunctions(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?, at now: Instant
     ) throws(FirebaseError) -> BlockingFunctions? {
@@ -188,7 +191,7 @@ extension FirebaseProvider {
         guard let mask, mask.touches("blockingFunctions"),
             given != nil || call.isInEmulatorMode || !mask.isFullUpdate
         else { return nil }
-        // Where a function is decides what the daemon posts to, and whose answers an app sees.
+        // The address of a function decides where the daemon posts to, and whose answers an app sees.
         if let origin = call.exchange.request.header("Origin"), WebAddress(origin)?.isLoopback != true {
             var error = FirebaseError(
                 "Pages of other machines can't change blockingFunctions.", status: 403,
@@ -209,7 +212,7 @@ extension FirebaseProvider {
         return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }
 
-    /// `nil` where nothing of `mfa` is meant.
+    /// Returns the new settings of second factors; `nil` if `mfa` isn't changed.
     private func changedMFA(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
     ) throws(FirebaseError) -> MFAConfig? {
@@ -221,7 +224,7 @@ extension FirebaseProvider {
         return config
     }
 
-    /// The Emulator Suite's shorter form.
+    /// Returns the Emulator Suite's shorter form.
     static func emulatorConfig(of project: Project) -> JSONObject {
         JSONObject([
             ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),

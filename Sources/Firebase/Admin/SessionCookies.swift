@@ -3,7 +3,7 @@ import JSON
 import EmulatorCore
 import Time
 
-// projects/P:createSessionCookie: https://firebase.google.com/docs/auth/admin/manage-cookies
+// The method projects/P:createSessionCookie: https://firebase.google.com/docs/auth/admin/manage-cookies
 
 extension FirebaseProvider {
     func createSessionCookie(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {

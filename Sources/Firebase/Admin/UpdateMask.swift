@@ -1,15 +1,15 @@
 import EmulatorCore
 import HTTPServer
 
-/// `updateMask`: the fields that a PATCH sets, by their paths, such as `signIn.allowDuplicateEmails`.
+/// The parameter `updateMask`: the paths of the fields that a PATCH sets, such as `signIn.allowDuplicateEmails`.
 /// <https://google.aip.dev/134>
 ///
-/// A field that it names and that the body lacks is set to its default. What production does with a path that no field has
-/// isn't documented: here it names nothing.
+/// A field that the mask names and the body lacks is set to its default. What production does with the path of an
+/// unknown field isn't documented: here it is ignored.
 struct UpdateMask: Sendable {
     private let paths: [String]
 
-    /// Of the request's query, in camel case or with underscores.
+    /// Reads the mask in the request's query, in camel case or with underscores.
     init(_ exchange: Exchange) {
         let query = exchange.request.queryForm
         self.init(query["updateMask"] ?? query["update_mask"] ?? "")
@@ -21,21 +21,21 @@ struct UpdateMask: Sendable {
         }
     }
 
-    /// Names these fields, in camel case.
+    /// Makes a mask of these fields, in camel case.
     init(named fields: [String]) { paths = fields }
 
-    /// More paths than any resource has fields.
+    /// The greatest number of paths: more than any resource has fields.
     private static let limit = 100
 
-    /// Whether all fields are meant.
+    /// Whether the mask is empty, which means all fields.
     var isFullUpdate: Bool { paths.isEmpty }
 
-    /// Whether the field at this path is to be set: the mask names it or a message that it is part of, or is empty.
+    /// Whether the field at this path is to be set: the mask is empty, or names it or a message that it is part of.
     func names(_ path: String) -> Bool {
         isFullUpdate || paths.contains { $0 == path || path.hasPrefix("\($0).") }
     }
 
-    /// The paths that the mask names, of this field and of what is in it.
+    /// Returns the paths in the mask that are this field or a part of it.
     func paths(below field: String) -> [String] {
         if names(field) { return [field] }
         return paths.filter { $0.hasPrefix("\(field).") }

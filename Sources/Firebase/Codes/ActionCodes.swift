@@ -3,16 +3,18 @@ import JSON
 import EmulatorCore
 import Time
 
-// accounts:resetPassword, the oobCode of accounts:update, accounts:signInWithEmailLink (emailLinkSignin)
+// The methods accounts:resetPassword, accounts:update with an oobCode, and accounts:signInWithEmailLink
+// (emailLinkSignin):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/resetPassword
 //
-// Quirks: resetPassword without a new password only says what a code is for. A code works once, for the user for whom it was made, and is
-// used up also when it can't be applied: a disabled user's. When the user has another address by then, a code that changes the address
-// works, and the others don't: production's answers are recorded in https://github.com/t-k/fireemu,
-// conformance/auth-action-production.json (`password-reset`, `verify-email`, `change-email`).
+// Quirks: resetPassword without a new password only tells the purpose of a code. A code works once, for the user for
+// whom it was made. It is used up even if it can't be applied, because the user is disabled. If the user's address has
+// changed since, only a code that changes the address still works: production's answers are recorded in
+// https://github.com/t-k/fireemu, conformance/auth-action-production.json (`password-reset`, `verify-email`,
+// `change-email`).
 
 extension FirebaseCall {
-    /// A code that works now.
+    /// Returns a code that is still valid.
     ///
     /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     func mail(_ code: String?, _ kinds: [OutOfBandCode.Kind]) throws(FirebaseError) -> OutOfBandCode {
@@ -22,7 +24,7 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// A code that works now.
+    /// Returns a code that is still valid.
     ///
     /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     fileprivate func mail(
@@ -49,12 +51,12 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension OutOfBandCode.Kind {
-    /// Those that take effect without being given anything else.
+    /// The kinds that take effect without further input.
     static let applied: [OutOfBandCode.Kind] = [
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
 
-    /// What production says to a code of a user who has got another address since; `nil` where the code works all the same.
+    /// The error of production for a code whose user has another address by now; `nil` if the code works all the same.
     fileprivate var errorAfterMove: String? {
         switch self {
         case .passwordReset: "USER_NOT_FOUND"
@@ -65,7 +67,7 @@ extension OutOfBandCode.Kind {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The second factor that a code removes, while the user has it.
+    /// Returns the second factor that a code removes, if the user still has it.
     fileprivate func factor(of mail: OutOfBandCode) -> SecondFactor? {
         guard let id = mail.factor, let localId = mail.localId else { return nil }
         return user(localId, in: mail.pool)?.factors.first { $0.id == id }
@@ -73,7 +75,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Uses a code, which works once.
+    /// Marks a code as used. A code works once.
     fileprivate mutating func use(
         _ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool
     ) throws(FirebaseError) {
@@ -88,12 +90,12 @@ extension FirebaseProvider {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         let code = try call.text("oobCode")
         let password = try call.isInEmulatorMode ? call.text("newPassword") : call.given("newPassword")
-        // Of a link for signing in, production says what it is for, whatever else is sent.
+        // For a sign-in link, production only tells its purpose, whatever else is sent.
         let withPassword: [OutOfBandCode.Kind] =
             call.isInEmulatorMode ? [.passwordReset] : [.passwordReset, .emailSignIn]
         let mail = try call.mail(code, password == nil ? OutOfBandCode.Kind.allCases : withPassword)
         var body = JSONObject([("kind", "identitytoolkit#ResetPasswordResponse")])
-        // Who signs in by a link must know the address.
+        // A user who signs in by a link must know the address.
         // https://firebase.google.com/docs/auth/web/email-link-auth#security_concerns
         if mail.kind != .emailSignIn { body["email"] = .string(mail.email) }
         body["newEmail"] = mail.newEmail.map { .string($0) }
@@ -114,14 +116,15 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// `accounts:update` with a code and nothing else: it verifies, changes or recovers the address, or removes a second factor.
+    /// Applies a code of `accounts:update`: it verifies, changes or recovers the address, or removes a second factor.
     func applyCode(_ call: FirebaseCall, _ code: String) throws -> FirebaseAnswer {
         let mail = try call.mail(code, OutOfBandCode.Kind.applied)
         let user = try apply(mail, call) { user, tables in
             switch mail.kind {
             case .revertSecondFactorAddition:
                 user.factors.removeAll { $0.id == mail.factor }
-                // Whoever added it is signed out. What production does isn't documented.
+                // The user's sessions end, so a person who added the factor without right is signed out. What
+                // production does isn't documented.
                 user.validSince = tables.now.wholeSecond
                 return
             case .verifyAndChangeEmail, .recoverEmail:
@@ -142,7 +145,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Uses a code up, and does for its user what it is for. A code that can't be applied is used up, too.
+    /// Uses a code up, and makes its change to its user. A code that can't be applied is used up, too.
     private func apply(
         _ mail: OutOfBandCode, _ call: FirebaseCall,
         _ change: (inout User, borrowing Transaction) throws -> Void
@@ -152,7 +155,7 @@ extension FirebaseProvider {
             guard var user = mail.localId.flatMap({ tables.user($0, in: call.pool) }) else {
                 throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone")
             }
-            // The official emulator does what the code is for.
+            // The official emulator applies the code even then.
             guard !user.disabled || call.isInEmulatorMode else { throw FirebaseError.userIsDisabled(user) }
             if let code = mail.kind.errorAfterMove, user.email != mail.email {
                 throw FirebaseError(
@@ -165,7 +168,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// The first address that the user had is told how to undo a change.
+    /// Mails the user's first address how to undo a change of it.
     func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async throws -> Diagnosis? {
         let apiKey = call.project.apiKeys.first ?? call.project.id
         let mail = try call.update { tables in
@@ -180,8 +183,8 @@ extension FirebaseProvider {
         return try await call.mail(mail)
     }
 
-    /// The user is told of a new second factor, and how to remove it. Firebase isn't documented to tell of one that was removed.
-    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
+    /// Mails the user that a second factor was added, and how to remove it. Nothing is documented for one that was
+    /// removed. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
     func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async throws -> Diagnosis? {
         guard let email = user.email else { return nil }
         let kind = OutOfBandCode.Kind.revertSecondFactorAddition
@@ -213,7 +216,7 @@ extension FirebaseProvider {
         }
         let idToken = try call.text("idToken")
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
-        // A function that refuses leaves the link as it was; what production does isn't documented.
+        // If a function refuses, the link can be used again; what production does isn't documented.
         let ((user, isNew), agreed) = try await call.decide(SignInEvent(method: "emailLink")) {
             tables, creation -> (User, Bool) in
             try tables.use(mail.code, mail.kind, in: call.pool)
@@ -225,9 +228,9 @@ extension FirebaseProvider {
             let linked = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }
             let known = owner ?? linked
             var user = known ?? creation.user(in: call.pool, &tables)
-            // The official emulator leaves the password alone; nothing public says what production does.
+            // The official emulator keeps the password; nothing public says what production does.
             if owner != nil, !user.emailVerified, !call.isInEmulatorMode {
-                // The link proves whose the address is. What was linked before anybody had proved it is removed.
+                // The link proves who owns the address. Credentials linked before that are removed.
                 user.password = nil
                 user.links.removeAll { !User.isTrusted($0.providerId, email: $0.email, isVerified: true) }
             }

@@ -3,11 +3,12 @@ import JSON
 import OAuth
 import EmulatorCore
 
-// GET and POST /emulator/action, and /__/auth/action of a project's own domain: where links in e-mails lead.
+// The page to which links in e-mails lead: GET and POST /emulator/action, and /__/auth/action at a project's own
+// domain.
 // https://firebase.google.com/docs/auth/custom-email-handler
 //
-// Quirks: a sign-in link goes on to the app's continueUrl with the code in it; the others are done here. A program, which
-// accepts no HTML, gets the Emulator Suite's JSON.
+// Quirks: a sign-in link leads on to the app's continueUrl with the code in it; the other codes are applied here. A
+// program, which doesn't accept HTML, gets the Emulator Suite's JSON.
 
 extension FirebaseProvider {
     func actionEndpoints(at hosts: [String], _ path: String) -> [Endpoint] {
@@ -24,7 +25,7 @@ extension FirebaseProvider {
             let project = try project(apiKey: key, in: exchange)
             let call = try scoped(exchange, project, tenant: form["tenantId"])
             let code = form["oobCode"]
-            // Checked before the code is used: a link that somebody has changed leads nowhere and gives no code away.
+            // This is checked before the code is used: a link that was tampered with leads nowhere and reveals no code.
             if let target = form["continueUrl"] { _ = try project.checkedReturnURL(target) }
             switch form["mode"] {
             case "signIn": return try goOn(call, code, form)
@@ -92,7 +93,7 @@ extension FirebaseProvider {
 
     private static let placeholder = "NEW_PASSWORD_HERE"
 
-    /// How a program goes on, as the official emulator says it.
+    /// Tells a program how to continue, as the official emulator does.
     private func passwordTemplate(of mail: OutOfBandCode, isPlaceholder: Bool) -> Response {
         let fault =
             isPlaceholder

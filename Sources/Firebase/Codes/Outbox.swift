@@ -2,9 +2,9 @@ import EmulatorCore
 import JSON
 import Time
 
-// What would have been sent by e-mail or text message. It can be read at the Emulator Suite's addresses.
+// The messages that production would send by e-mail or text. The Emulator Suite's addresses list them.
 
-/// A code that an e-mail would have carried, in a link.
+/// A code in the link of an e-mail.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode>
 struct OutOfBandCode: PoolRow {
     static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool, byUser])
@@ -19,14 +19,14 @@ struct OutOfBandCode: PoolRow {
         case emailSignIn = "EMAIL_SIGNIN"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
-        /// Of a mail that tells of a new second factor.
+        /// A link in the mail about a new second factor.
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
 
-        /// Those that a client may ask for.
+        /// The kinds that a client may ask for.
         static let requested: [Kind] = allCases.filter { $0 != .revertSecondFactorAddition }
 
-        /// By its name, or by its number, as the Android SDK sends it: in JSON a protobuf enumeration may be either.
-        /// <https://protobuf.dev/programming-guides/json/>
+        /// Reads a kind, given by its name, or by its number, as the Android SDK sends it: in JSON a protobuf
+        /// enumeration may be either. <https://protobuf.dev/programming-guides/json/>
         init?(request text: String) {
             let numbers: [String: Kind] = [
                 "1": .passwordReset, "4": .verifyEmail, "5": .recoverEmail, "6": .emailSignIn,
@@ -36,7 +36,7 @@ struct OutOfBandCode: PoolRow {
             self = kind
         }
 
-        /// In links.
+        /// The parameter `mode` of the link.
         var mode: String {
             switch self {
             case .passwordReset: "resetPassword"
@@ -48,7 +48,7 @@ struct OutOfBandCode: PoolRow {
             }
         }
 
-        /// How long a link for signing in works isn't documented.
+        /// The time for which the code works. That of a sign-in link isn't documented.
         var lifetime: TimeSpan {
             switch self {
             case .passwordReset: .hours(1)
@@ -63,14 +63,14 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// The user for whom the code was made, who may have another address by the time that it is used. `nil` for a link that signs in:
-    /// that is whoever has the address.
+    /// The user for whom the code was made, who may have another address when it is used; `nil` for a sign-in link,
+    /// which is for the user who has the address then.
     var localId: String?
-    /// The second factor that is to be removed.
+    /// The second factor that the code removes.
     var factor: String?
     let link: String
     let expires: Instant
-    /// The mail server's answer, where a provider relays the message: relays refuse senders that they don't know.
+    /// The mail server's answer, if a provider relays the message: relays refuse unknown senders.
     var delivery: String?
     var isUsed = false
 
@@ -87,12 +87,12 @@ struct OutOfBandCode: PoolRow {
     }
 }
 
-/// A code that a text message would have carried.
+/// A code in a text message.
 struct PhoneCode: PoolRow {
     static let table = Table<PhoneCode>("firebase.phoneCode", indexes: [byPool])
     static let byPool = Index<PhoneCode, UserPool>("pool") { $0.pool }
 
-    /// `sessionInfo`, with which the client says which code it enters.
+    /// The `sessionInfo` with which the client says which code it enters.
     let session: String
     let pool: UserPool
     let phoneNumber: String
@@ -108,7 +108,7 @@ struct PhoneCode: PoolRow {
 }
 
 extension Transaction {
-    /// Retires the codes of this kind that the address has got: in production the latest one works alone.
+    /// Marks the earlier codes of this kind for the address as used: in production only the latest one works.
     mutating func retire(_ kind: OutOfBandCode.Kind, of email: String, in pool: UserPool) {
         for var code in rows(OutOfBandCode.byPool, pool)
         where code.kind == kind && code.email == email && !code.isUsed {
@@ -117,7 +117,7 @@ extension Transaction {
         }
     }
 
-    /// Puts a message into its pool's outbox, which keeps the latest thousand of a kind.
+    /// Puts a message into its pool's outbox, which keeps the latest thousand of each kind.
     mutating func send<Message: PoolRow>(_ message: Message) {
         put(message)
         guard count(Message.byPool, message.pool) > 1_000 else { return }

@@ -3,13 +3,14 @@ import JSON
 import EmulatorCore
 import Time
 
-// accounts:sendVerificationCode, accounts:signInWithPhoneNumber (verifyPhoneNumber)
+// The methods accounts:sendVerificationCode and accounts:signInWithPhoneNumber (verifyPhoneNumber):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendVerificationCode
 //
-// Quirks: nothing is sent: the text lands in the world's inbox, its code in the outbox. Test numbers have a code of their own. A link to a number that
-// another user has brings a temporary proof, with which the SDK signs in as that user.
+// Quirks: nothing is sent: the text goes to the world's inbox, its code to the outbox. Test numbers have a code of
+// their own. Linking a number that another user has is answered with a temporary proof, with which the SDK signs in as
+// that user.
 
-/// What a code by text message is for, as `beforeSendSms` is told.
+/// The purpose of a code by text message, as `beforeSendSms` gets it.
 /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
 enum TextPurpose: String, Sendable {
     case signIn = "SIGN_IN_OR_SIGN_UP"
@@ -18,10 +19,10 @@ enum TextPurpose: String, Sendable {
 }
 
 extension FirebaseCall {
-    /// How long a code for a sign-in works; not documented.
+    /// The time for which a sign-in code works; it isn't documented.
     static let lifetimeOfText = TimeSpan.minutes(10)
 
-    /// Puts a code for the number into the outbox; its session.
+    /// Puts a code for the number into the outbox, and returns its session.
     func sendCode(
         to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
     ) async throws -> String {
@@ -43,7 +44,8 @@ extension FirebaseCall {
                     expires: tables.now + lifetime))
             return (session, code)
         }
-        // To a test number nothing is sent: https://firebase.google.com/docs/auth/web/phone-auth#test-with-fictional-phone-numbers
+        // Nothing is sent to a test number:
+        // https://firebase.google.com/docs/auth/web/phone-auth#test-with-fictional-phone-numbers
         if fixed == nil { try text(code, to: phoneNumber) }
         exchange.log(
             "a code for \(phoneNumber) is in the outbox: GET /emulator/v1/projects/\(project.id)/verificationCodes",
@@ -51,7 +53,8 @@ extension FirebaseCall {
         return session
     }
 
-    /// The number that a code proves. The code works once. As in production, that of a test number works again for a second factor.
+    /// Returns the number that a code proves. The code works once. As in production, a test number's code works again
+    /// for a second factor.
     func verifyCode(
         session: String?, code: String?, isSecondFactor: Bool = false
     ) throws -> String {
@@ -146,17 +149,17 @@ extension FirebaseProvider {
     }
 }
 
-/// What is to be done with a verified number: sign in with it, or add it to the user who is signed in.
+/// A request to sign in with a verified number, or to add it to the signed-in user.
 private struct PhoneSignIn: Sendable {
     enum Decision: Sendable {
-        /// With a token that proves the number.
+        /// Another user has the number. The answer has a token that proves it.
         case numberIsTaken(proof: String)
         case done(User, isNew: Bool)
     }
 
     let phoneNumber: String
     let signedIn: FirebaseCall.SignedIn?
-    /// Whether the number was verified earlier, as a temporary proof shows.
+    /// Whether a temporary proof shows that the number was verified earlier.
     let hasProof: Bool
     let isReauthentication: Bool
 
@@ -196,8 +199,7 @@ private struct PhoneSignIn: Sendable {
         return .done(user, isNew: true)
     }
 
-    /// A number can't be both factors of one user.
-    /// <https://cloud.google.com/identity-platform/docs/web/mfa>
+    /// Checks that the number isn't both factors of one user. <https://cloud.google.com/identity-platform/docs/web/mfa>
     static func check(_ user: User?) throws(FirebaseError) {
         guard let user, user.factors.contains(where: { $0.claim == "phone" }) else { return }
         throw FirebaseError(
@@ -206,7 +208,7 @@ private struct PhoneSignIn: Sendable {
     }
 }
 
-/// A verified number that belongs to another user.
+/// The proof of a verified number that belongs to another user.
 struct TemporaryProof: TokenRow {
     static let table = Table<TemporaryProof>(
         "firebase.temporaryProof", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })

@@ -5,12 +5,12 @@ import OAuth
 import EmulatorCore
 import Time
 
-// accounts:sendOobCode (getOobConfirmationCode)
+// The method accounts:sendOobCode (getOobConfirmationCode):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
 //
-// Quirks: nothing is sent: the mail lands in the world's inbox, its code in the outbox and in the log. With email enumeration
-// protection an unknown address is answered like a known one. For a message to a provider's relay address, the provider's own
-// rules decide. Who asks for the link (returnOobLink) gets it in place of a mail.
+// Quirks: nothing is sent: the mail goes to the world's inbox, its code to the outbox and the log. With email
+// enumeration protection an unknown address is answered like a known one. A message to a provider's relay address is
+// subject to the provider's rules. A caller who asks for the link (returnOobLink) gets it instead of a mail.
 
 extension FirebaseProvider {
     func sendOobCode(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -36,7 +36,7 @@ extension FirebaseProvider {
         try checkLinkDomain(call)
         let continueURL = try checkContinueURL(call, kind)
         if let newEmail, call.read({ $0.user(email: newEmail, in: call.pool) != nil }) {
-            // Whether an address is taken is nobody's business, then.
+            // With email enumeration protection, the answer doesn't tell that the address is taken.
             guard call.project.hidesEmails, !call.isInEmulatorMode else {
                 throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
             }
@@ -50,7 +50,7 @@ extension FirebaseProvider {
                 .beforeSendEmail,
                 aboutMessage: JSONObject([("email", .string(email)), ("email_type", .string(type))]))
         }
-        // A link that signs in is for whoever has the address, but in production it ends with the user who had it.
+        // A sign-in link is for any user with the address, but in production it ends with the user who had it.
         let owner = kind == .emailSignIn && call.isInEmulatorMode ? nil : recipient.user?.localId
         let mail = try make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
         call.exchange.log(
@@ -93,9 +93,9 @@ extension FirebaseProvider {
 
     private struct Recipient: Sendable {
         let email: String
-        /// Who has it.
+        /// The user with this address.
         let user: User?
-        /// Whether anything is to be sent there.
+        /// Whether a message is to be sent there.
         var isKnown = true
     }
 
@@ -118,13 +118,14 @@ extension FirebaseProvider {
         }
         let user = call.read { $0.user(email: email, in: call.pool) }
         if let user {
-            // An administrator gets the link, and at the official emulator everybody does. What it leads to refuses the user.
+            // An administrator gets the link, and in the official emulator everybody does. The method to which it leads
+            // refuses the user.
             let isRefused = !call.isInEmulatorMode && (!call.isAdmin || kind == .emailSignIn)
             guard !user.disabled || !isRefused else { throw .userIsDisabled(user) }
             return Recipient(email: email, user: user)
         }
         if kind == .emailSignIn { return Recipient(email: email, user: nil) }
-        // An administrator who has an address verified names a user; who has a password reset, only an address.
+        // To verify an address, an administrator names a user; to reset a password, only an address.
         let namesUser = call.isAdmin && kind != .passwordReset
         guard call.project.hidesEmails, !namesUser else {
             throw FirebaseError(namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
@@ -132,8 +133,9 @@ extension FirebaseProvider {
         return Recipient(email: email, user: nil, isKnown: false)
     }
 
-    /// The domain of the link is one of the project's, to which Hosting leads. What is said beside the code isn't documented, and the
-    /// official emulator doesn't look. <https://firebase.google.com/docs/auth/web/passing-state-in-email-actions>
+    /// Checks that the domain of the link is one of the project's Hosting domains. The detail behind the code isn't
+    /// documented, and the official emulator doesn't check it.
+    /// <https://firebase.google.com/docs/auth/web/passing-state-in-email-actions>
     private func checkLinkDomain(_ call: FirebaseCall) throws(FirebaseError) {
         guard !call.isInEmulatorMode, let domain = try call.text("linkDomain"),
             !call.project.returnDomains.contains(domain.lowercased())
@@ -157,7 +159,7 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "INVALID_CONTINUE_URI", "Missing domain in continue url", because: "continueUrl isn't an absolute URL")
         }
-        // localhost is a domain like others.
+        // The host `localhost` must be authorized like any other domain.
         guard call.project.returnDomains.contains(address.host) else {
             throw FirebaseError(
                 "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
@@ -179,7 +181,7 @@ extension FirebaseProvider {
                 link: call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL),
                 expires: tables.now + kind.lifetime)
             if !call.isInEmulatorMode { tables.retire(kind, of: email, in: call.pool) }
-            // A user who was deleted while a function was asked has no codes.
+            // A user who was deleted while a function was asked gets no code.
             guard owner.map({ tables.user($0, in: call.pool) != nil }) ?? true else { return mail }
             tables.send(mail)
             return mail
@@ -188,7 +190,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Where a message that carries a code leads.
+    /// Returns the link in a message with a code.
     func actionLink(
         _ kind: OutOfBandCode.Kind, code: String, apiKey: String, continueURL: String? = nil
     ) -> String {
@@ -202,7 +204,8 @@ extension FirebaseCall {
 }
 
 extension OutOfBandCode.Kind {
-    /// What `beforeSendEmail` is told of it: `nil` for a mail that it isn't asked about. Recorded as `blocking/send#verify-mail-echo`.
+    /// The kind's name for `beforeSendEmail`; `nil` for a mail about which no function is asked. Recorded as
+    /// `blocking/send#verify-mail-echo`.
     /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
     fileprivate var askedAs: String? {
         switch self {

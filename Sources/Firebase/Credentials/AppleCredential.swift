@@ -7,10 +7,10 @@ import Time
 // A credential of apple.com: an ID token with the raw nonce, or a code from the web flow.
 // https://firebase.google.com/docs/auth/ios/apple
 //
-// Quirks: an access_token that is there but empty is an "Invalid OAuth response". The name comes from the client, the
+// Quirks: an access_token that is present but empty is an "Invalid OAuth response". The name is sent by the client, the
 // first time only; there is never a photo.
 
-/// Sign in with Apple in a project.
+/// The provider apple.com of a project.
 struct AppleSource: KnownSource {
     static let id = "apple.com"
     static let title = "Apple"
@@ -27,7 +27,7 @@ struct AppleSource: KnownSource {
     let teamID: String?
     let keyID: String?
     let revokesNativeCodes: Bool
-    /// PEM.
+    /// The private key as PEM.
     let privateKey: String?
 
     init(_ fields: inout Fields) {
@@ -60,7 +60,7 @@ struct AppleSource: KnownSource {
         }
     }
 
-    /// Not documented: it is older documentation's.
+    /// Returns the URL for an ID. Only older documentation has it.
     static func federatedID(_ rawID: String) -> String { "https://appleid.apple.com/\(rawID)" }
 
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { true }
@@ -131,7 +131,7 @@ struct AppleSource: KnownSource {
 
     // MARK: - The token endpoint
 
-    /// Redeems a code at Apple's token endpoint, as Firebase's servers do, with a client secret of their own.
+    /// Redeems a code at Apple's token endpoint, as Firebase's servers do, with a client secret that it signs itself.
     func tokens(
         code: String, redirectURI: String?, client: String? = nil,
         phrase: String = "https://appleid.apple.com, OAuth2 redirect uri is:", in call: FirebaseCall
@@ -142,6 +142,7 @@ struct AppleSource: KnownSource {
             .tokens(code: code, redirectURI: redirectURI, client: clientID, secret: secret, in: call)
     }
 
+    /// Makes a client secret:
     /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
     func clientSecret(_ clientID: String, _ call: FirebaseCall) throws(FirebaseError) -> String {
         guard let teamID, let keyID, let privateKey, let key = call.exchange.world.seed.keys[privateKey]

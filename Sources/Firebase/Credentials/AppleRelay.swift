@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 
 extension AppleSource {
-    /// To a private relay address: refused unless the sender is registered with Apple.
+    /// Relays a message to a private relay address. It is refused unless the sender is registered with Apple.
     /// <https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service>
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage? {
         guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }

@@ -2,9 +2,9 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// A code is redeemed at Apple first, with the project's Services ID, team and key, and then its grant is revoked. Reports
-// say that a code from an app on a device needs the App ID where the Services ID stands; here the bundle IDs are tried, too,
-// unless the seed says otherwise.
+// A code is redeemed at Apple first, with the project's Services ID, team and key, and then its grant is revoked.
+// According to reports, a code from an app on a device needs the App ID in place of the Services ID; so the bundle IDs
+// are tried, too, unless the seed says otherwise.
 
 extension AppleSource: RevokingSource {
     private var clients: [String] {
@@ -29,7 +29,7 @@ extension AppleSource: RevokingSource {
                 failures.append(error)
             }
         }
-        // The last client is the one that apps on a device have, so its reason is the likeliest to help.
+        // The last client is the one that apps on a device have, so its reason is the most likely to help.
         let reason =
             failures.last?.diagnosis
             ?? Diagnosis("the project's apple.com provider has neither servicesID nor bundleIDs in the seed")
@@ -43,7 +43,8 @@ extension AppleSource: RevokingSource {
         for client in clients { try await post(token, type: type, client: client, call) }
     }
 
-    /// Apple answers 200 to any token, so trying several clients does no harm.
+    /// Posts a token to the revocation endpoint. Apple answers 200 to any token, so trying several clients does no
+    /// harm.
     private func post(
         _ token: String, type: String, client: String, _ call: FirebaseCall
     ) async throws(FirebaseError) {

@@ -3,19 +3,19 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A provider's token endpoint, and how Firebase's servers redeem a code there.
+/// A provider's token endpoint, with the rules by which Firebase's servers redeem a code there.
 struct CodeRedemption: Sendable {
     let host: String
     let path: String
     var headers: [(name: String, value: String)] = []
-    /// Some token endpoints take no other grant than a code, and are sent no `grant_type`.
+    /// Whether `grant_type` is sent. Some token endpoints redeem nothing but codes, and don't take it.
     var sendsGrantType = true
-    /// Whether the client is authenticated by a header, `client_secret_basic`, instead of by fields of the form.
+    /// Whether the client is authenticated by a header (`client_secret_basic`) instead of by fields of the form.
     var authenticatesByHeader = false
-    /// How a refusal names the endpoint, where that isn't by its URL.
+    /// The endpoint's name in refusals, if that isn't its URL.
     var phrase: String?
 
-    /// The token endpoint's answer.
+    /// Redeems a code, and returns the token endpoint's answer.
     func tokens(
         code: String, redirectURI: String?, client: String, secret: String, in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
@@ -32,13 +32,13 @@ struct CodeRedemption: Sendable {
         return body
     }
 
-    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    /// Returns the header for HTTP Basic authentication: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
     private static func basic(_ client: String, _ secret: String) -> (name: String, value: String) {
         let credentials = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }.joined(separator: ":")
         return (name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
     }
 
-    /// In production's words, which show how its servers keep an answer.
+    /// Returns the refusal in production's words, which show how its servers store an answer.
     private func refusal(
         _ answer: Response, _ body: JSONObject, _ redirectURI: String, _ client: String
     ) -> FirebaseError {
@@ -59,6 +59,6 @@ extension FirebaseError {
 }
 
 extension Response {
-    /// A colon and a provider's diagnosis of its refusal, to stand behind what Firebase says of it; empty without one.
+    /// A colon and the provider's diagnosis of its refusal, to append to Firebase's own; empty if there is none.
     var becauseOfDiagnosis: String { header(Diagnosis.headerName).map { ": \($0)" } ?? "" }
 }

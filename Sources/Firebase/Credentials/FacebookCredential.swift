@@ -6,7 +6,7 @@ import EmulatorCore
 // A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
-/// Facebook in a project.
+/// The provider facebook.com of a project.
 struct FacebookSource: KnownSource {
     static let id = "facebook.com"
     static let title = "Facebook"
@@ -93,15 +93,17 @@ struct FacebookSource: KnownSource {
         identity.displayName = user?["name"]?.string
         identity.firstName = user?["first_name"]?.string
         identity.lastName = user?["last_name"]?.string
-        // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
+        // The picture's address: https://github.com/firebase/flutterfire/issues/3839,
+        // https://github.com/firebase/firebase-ios-sdk/issues/6829
         identity.photoUrl = "https://graph.facebook.com/\(id)/picture"
         identity.accessToken = text
         identity.rawUserInfo = FacebookSource.rawUserInfo(user, granted: data?["scopes"]?.array ?? [], details)
         return identity
     }
 
-    /// What production hands on of a profile, in its order, with the permissions that the person has granted. The details, which need
-    /// permissions of their own, are those of <https://github.com/firebase/firebase-js-sdk/issues/2158>.
+    /// Returns the members of a profile that production passes on, in its order, with the permissions that the person
+    /// has granted. The details, which need permissions of their own, are those of
+    /// <https://github.com/firebase/firebase-js-sdk/issues/2158>.
     private static func rawUserInfo(_ user: JSONValue?, granted: [JSONValue], _ details: [String]) -> String {
         var info = JSONObject()
         for name in ["name", "last_name"] { info[name] = user?[name] }
@@ -110,7 +112,8 @@ struct FacebookSource: KnownSource {
         return JSONValue.object(info).text
     }
 
-    /// Limited Login: <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
+    /// Judges a token of Limited Login:
+    /// <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
     private func limitedIdentity(
         _ text: String, _ credential: Credential, _ call: FirebaseCall
     ) async throws -> FederatedIdentity {

@@ -2,16 +2,16 @@ import JOSE
 import JSON
 import EmulatorCore
 
-// The official emulator's "fake" ID tokens: claims as JSON, or an unsigned JWT. Taken when the project says
-// acceptFakeCredentials, so that a suite written for it can move over unchanged.
+// The official emulator's "fake" ID tokens are claims as JSON, or an unsigned JWT. They are accepted if the project has
+// acceptFakeCredentials, so that a test suite written for that emulator can move over unchanged.
 // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
 //
-// Quirks: only `sub` is needed; nothing is verified, and email_verified is believed. A SAML assertion is JSON, too, and comes
-// with such a token. A token that somebody has signed is judged where the project has its provider; where it hasn't, it is
-// taken as the official emulator takes it, at the daemon's own address, and its signature isn't even read.
+// Quirks: only `sub` is needed; nothing is verified, and email_verified is believed. A SAML assertion is JSON, too, and
+// is sent with such a token. A signed token is verified if the project has its provider; if not, it is accepted at the
+// daemon's own address without a look at its signature, as in the official emulator.
 
 extension FirebaseProvider {
-    /// `nil` for a credential that isn't fake.
+    /// Reads a fake credential; `nil` for a credential that isn't fake.
     func fakeIdentity(
         _ credential: Credential, _ call: FirebaseCall, isConfigured: Bool
     ) throws(FirebaseError) -> FederatedIdentity? {
@@ -30,7 +30,8 @@ extension FirebaseProvider {
             } else if let token = try? JWS(parsing: takesSigned ? withoutSignature(text) : text) {
                 if token.algorithm == "none" || takesSigned { claims = token.claims }
             } else if takesSigned, text == credential["id_token"] {
-                // firebase-tools: src/emulator/auth/operations.ts, parseIdToken of a fake credential.
+                // The message is that of firebase-tools: src/emulator/auth/operations.ts, parseIdToken of a fake
+                // credential.
                 throw .invalidIdP(
                     "Unable to parse id_token: \(text) ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))",
                     Diagnosis("the project has no such provider, and the fake credential is neither JSON nor a JWT"))
@@ -63,13 +64,13 @@ extension FirebaseProvider {
     }
 }
 
-/// A token as far as its last dot.
+/// Returns a token up to its last dot.
 private func withoutSignature(_ token: String) -> String {
     token.lastIndex(of: ".").map { String(token[...$0]) } ?? token
 }
 
 extension FederatedIdentity {
-    /// What Google's own profile would hold.
+    /// Sets the members of Google's own profile.
     fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string
@@ -90,7 +91,7 @@ extension FederatedIdentity {
         rawUserInfo = JSONValue.object(raw).text
     }
 
-    /// `SAMLResponse`, as a JSON text: `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
+    /// Reads `SAMLResponse`, a JSON text: `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
     fileprivate mutating func readSAML(_ credential: Credential) throws(FirebaseError) {
         guard let text = credential["SAMLResponse"] else { return }
         guard let response = (try? JSONValue(parsing: text))?.object else {

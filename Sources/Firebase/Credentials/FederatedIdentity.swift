@@ -2,10 +2,10 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// Who somebody is at a provider, as the provider's credential showed.
+/// A person's identity at a provider, as a credential showed it.
 struct FederatedIdentity: Codable, Sendable {
     let providerId: String
-    /// The provider's own identifier.
+    /// The provider's own ID of the person.
     let rawId: String
     var email: String?
     /// Whether the provider says that the address is verified.
@@ -15,19 +15,19 @@ struct FederatedIdentity: Codable, Sendable {
     var lastName: String?
     var photoUrl: String?
     var screenName: String?
-    /// What the provider said, as a JSON text.
+    /// The provider's claims, as a JSON text.
     var rawUserInfo: String = "{}"
     var accessToken: String?
     var idToken: String?
-    /// Of the answer to a code: Firebase tells it to nobody but functions.
+    /// The refresh token in the answer to a code. Firebase gives it only to functions.
     private(set) var refreshToken: String?
-    /// Seconds for which the access token is good, if the provider said so.
+    /// The lifetime of the access token in seconds, if the provider gave it.
     private(set) var expiresIn: Int64?
     /// The token's nonce.
     var nonce: String?
-    /// What stands in `firebase.sign_in_attributes` of the sessions that it opens.
+    /// The claim `firebase.sign_in_attributes` of the sessions that this identity opens.
     var attributes = CustomClaims()
-    /// One of the official emulator's "fake" credentials, in which every claim is believed.
+    /// Whether the credential was one of the official emulator's "fake" ones, in which every claim is believed.
     var isFake = false
 
     /// Whether Firebase believes that the address is this person's.
@@ -36,7 +36,7 @@ struct FederatedIdentity: Codable, Sendable {
         return isFake ? isEmailVerified : User.isTrusted(providerId, email: email, isVerified: isEmailVerified)
     }
 
-    /// In answers the identifier is a URL.
+    /// The URL that stands for the identity in answers.
     var federatedId: String {
         IdentitySources.source(providerId)?.federatedID(rawId) ?? (isFake ? rawId : "\(providerId)/\(rawId)")
     }
@@ -47,13 +47,13 @@ struct FederatedIdentity: Codable, Sendable {
             screenName: screenName)
     }
 
-    /// Keeps what a token endpoint answered beside the tokens that sign in.
+    /// Stores the further members of a token endpoint's answer.
     mutating func keep(_ answer: JSONObject) {
         refreshToken = answer["refresh_token"]?.string
         expiresIn = answer["expires_in"]?.integer
     }
 
-    /// What every answer about the identity holds.
+    /// The members that every answer about the identity has.
     var document: JSONObject {
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyAssertionResponse"), ("federatedId", .string(federatedId)),
@@ -72,8 +72,8 @@ struct FederatedIdentity: Codable, Sendable {
         set("username", screenName)
         set("oauthIdToken", idToken)
         set("oauthAccessToken", accessToken)
-        // Public answers of production have it for these two, where Firebase redeemed a code. The SDKs read it as text only, and it
-        // is a number.
+        // Recorded answers of production have it for these two, if Firebase redeemed a code. It is a number, though the
+        // SDKs read only a text.
         if [GoogleSource.id, FacebookSource.id].contains(providerId), accessToken != nil {
             body["oauthExpireIn"] = expiresIn.map { .integer($0) }
         }
@@ -82,24 +82,25 @@ struct FederatedIdentity: Codable, Sendable {
     }
 }
 
-/// A credential that a client sends: the fields of `postBody`, or of the URL that a web flow ended at.
+/// A credential from a client: the fields of `postBody`, or of the URL at the end of a web flow.
 struct Credential: Sendable {
     let providerId: String
     let fields: [String: String]
-    /// From the web flow: a code, and where it was sent.
+    /// The redirect URI to which a code of the web flow was sent.
     var redirectURI: String?
     /// The nonce that Firebase itself sent to the provider.
     var flowNonce: String?
 
     subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Apple's `user`: `{"name":{"firstName":…,"lastName":…}}`, sent by the SDK the first time.
+    /// The name in Apple's `user`, `{"name":{"firstName":…,"lastName":…}}`, which the SDK sends the first time.
     var name: Account.Name? {
         guard let text = self["user"], let name = (try? JSONValue(parsing: text))?["name"] else { return nil }
         return Account.Name(given: name["firstName"]?.string ?? "", family: name["lastName"]?.string ?? "")
     }
 
-    /// Reads `postBody`. The Apple SDK sends it raw, other SDKs percent-encoded; `user` comes last and may hold anything.
+    /// Reads `postBody`. The Apple SDK sends it raw, other SDKs percent-encoded; `user` is last and may have any
+    /// content.
     static func fields(of postBody: String) -> [String: String] {
         var fields: [String: String] = [:]
         let bytes = Array(postBody.utf8)
@@ -108,7 +109,7 @@ struct Credential: Sendable {
             fields["user"] = String(decoding: bytes[(start + "user=".utf8.count)...], as: UTF8.self)
             rest = bytes[..<start]
         }
-        // A raw base64 nonce holds plus signs, which in a form would be spaces; a raw body holds no escapes at all.
+        // A raw base64 nonce has plus signs, which would mean spaces in a form; a raw body has no escapes.
         let isRaw = !rest.contains(UInt8(ascii: "%"))
         for pair in rest.split(separator: UInt8(ascii: "&")) {
             let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
@@ -117,7 +118,7 @@ struct Credential: Sendable {
         return fields
     }
 
-    /// Where `user={` begins, at the start or behind an ampersand.
+    /// Returns the index of `user={` at the start or behind an ampersand.
     private static func nameStart(in bytes: [UInt8]) -> Int? {
         let name = Array("user={".utf8)
         return bytes.indices.first { place in

@@ -5,8 +5,8 @@ import JSON
 extension FirebaseProvider {
     private static let exampleProject = "demo-app"
 
-    /// The project's ID. `PROJECT_ID` and `project_id` are Firebase's only in its own files, which have other members, too.
-    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
+    /// Returns the project's ID. `PROJECT_ID` and `project_id` are Firebase's only in its own files, which have other
+    /// members, too. <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     private static func project(of app: AppConfiguration) -> String? {
         let isOwnList = app["GCM_SENDER_ID", "GOOGLE_APP_ID"] != nil
         return app["FIREBASE_PROJECT_ID", "FIREBASE_PROJECT", "projectId"]
@@ -33,7 +33,7 @@ extension FirebaseProvider {
                 + "`--import` begins with those of an export.")
     }
 
-    /// Every method that needs nothing else, and those whose provider is in the seed.
+    /// Returns every method that needs nothing else, and those whose provider is in the seed.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
             ("password", ["enabled": true]), ("emailLink", ["enabled": true]), ("anonymous", ["enabled": true]),

@@ -9,7 +9,7 @@ import EmulatorCore
 // Quirks: GitHub's own check of the token comes first, with the project's client ID and secret, so a token of another
 // app, an expired one and an authorization code all end in GitHub's 404.
 
-/// GitHub in a project.
+/// The provider github.com of a project.
 struct GitHubSource: KnownSource {
     static let id = "github.com"
     static let title = "GitHub"
@@ -37,10 +37,11 @@ struct GitHubSource: KnownSource {
             "OAuth app", in: " in github.oauthApps")
     }
 
-    /// Not documented: it is older documentation's.
+    /// Returns the URL for an ID. Only older documentation has it.
     static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
 
-    /// What Firebase asks for by itself isn't documented; addresses are what it needs.
+    /// Returns the authorization endpoint with its fields. The scopes that Firebase adds itself aren't documented; it
+    /// needs the addresses.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         WebAuthorization(
             host: "github.com", path: "/login/oauth/authorize",

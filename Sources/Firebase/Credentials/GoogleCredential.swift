@@ -6,10 +6,10 @@ import EmulatorCore
 // A credential of google.com: an ID token, an access token, or both; or a code from the web flow.
 // https://firebase.google.com/docs/auth/ios/google-signin
 //
-// Quirks: Google's own tokeninfo judges the tokens. A nonce in a Google ID token isn't compared with anything, as far as
-// is documented.
+// Quirks: Google's own tokeninfo checks the tokens. As far as is documented, a nonce in a Google ID token isn't
+// compared with anything.
 
-/// Google in a project.
+/// The provider google.com of a project.
 struct GoogleSource: KnownSource {
     static let id = "google.com"
     static let title = "Google"
@@ -89,7 +89,7 @@ struct GoogleSource: KnownSource {
         raw["verified_email"] = .bool(identity.isEmailVerified)
         raw["granted_scopes"] =
             "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email openid"
-        // Of an ID token that the app got itself, its claims are told as they are.
+        // The claims of an ID token that the app got itself are passed on unchanged.
         // https://github.com/firebase/firebase-tools/issues/4756
         identity.rawUserInfo = JSONValue.object(isTokenAlone ? info : raw).text
         return identity
@@ -159,7 +159,7 @@ struct GoogleSource: KnownSource {
                 code: code, redirectURI: redirectURI, client: client?.id ?? "", secret: client?.secret ?? "", in: call)
     }
 
-    /// The client that the web flow uses: the first of the project's that is seeded.
+    /// Returns the client of the web flow: the first of the project's clients that is seeded.
     private func webClient(_ seed: Seed) -> (id: String, secret: String)? {
         let section = seed.section(named: "google")
         return clientIDs.lazy.compactMap { id in section?.secret(ofClient: id).map { (id: id, secret: $0) } }.first

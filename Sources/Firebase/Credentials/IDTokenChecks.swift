@@ -5,29 +5,29 @@ import EmulatorCore
 import Synchronization
 import Time
 
-// The checks that Firebase makes of a provider's ID token, in order: does it parse, signature, issuer, audience, subject,
-// expiry, then the nonce. What is said is production's; the relative order of the middle ones isn't documented.
+// The checks that Firebase makes of a provider's ID token, in order: form, signature, issuer, audience, subject,
+// expiry, then the nonce. The messages are production's; the relative order of the middle checks isn't documented.
 
-/// What a provider's ID token must be.
+/// The demands on a provider's ID token.
 struct IDTokenRule: Sendable {
-    /// Where the keys are: host and path.
+    /// The address of the keys: host and path.
     let keys: (host: String, path: String)
     let issuers: [String]
-    /// Whose tokens are taken; the first is named in refusals.
+    /// The accepted audiences; the first is named in refusals.
     let audiences: [String]
-    /// What they may be signed with.
+    /// The accepted algorithms.
     var algorithms: [Algorithm] = [.rs256]
 }
 
-/// Parsed key sets of a world's providers by their text, so that a set that hasn't changed isn't read again.
+/// The parsed key sets of a world's providers with their texts, so that an unchanged set isn't parsed again.
 final class KeySetCache: WorldCache {
     var count: Int { sets.withLock { $0.count } }
 
-    /// More places than publish keys in most tests.
+    /// The greatest number of sets: more than publish keys in most tests.
     private static let limit = 16
     private let sets = Mutex<[String: (text: [UInt8], keys: KeySet)]>([:])
 
-    /// `text` is what is published at `place`, a host and a path.
+    /// Returns the parsed keys. `text` is the document at `place`, a host and a path.
     func keys(_ place: String, _ text: [UInt8]) -> KeySet {
         if let known = sets.withLock({ $0[place] }), known.text == text { return known.keys }
         let keys = KeySet((try? JSONValue(parsing: text, limits: .answer)) ?? .null)
@@ -40,7 +40,7 @@ final class KeySetCache: WorldCache {
 }
 
 extension FirebaseCall {
-    /// How far a provider's clock may be ahead. Not documented.
+    /// The time by which a provider's clock may be ahead. It isn't documented.
     private static let tolerance = TimeSpan.minutes(5)
 
     func verify(_ text: String, _ rule: IDTokenRule) async throws(FirebaseError) -> JWS {
@@ -100,7 +100,7 @@ extension FirebaseCall {
             "ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
     }
 
-    /// Why the token's times don't hold; `nil` when they do.
+    /// Returns the reason why the token's times aren't valid; `nil` if they are.
     private func staleness(_ claims: JSONObject, _ now: Instant) -> String? {
         let issued = claims["iat"]?.numericDate
         guard issued != nil || claims["iat"] == nil else {
@@ -115,12 +115,12 @@ extension FirebaseCall {
         return expires > now ? nil : "the ID token expired \((now - expires).inWords) ago: get a new one"
     }
 
-    /// Checks the nonce, after everything else: that the request brings one, that it hasn't been used, that it matches. A
-    /// nonce that doesn't match counts as used, too.
+    /// Checks the nonce, after everything else: the request must have one, it must not have been used, and it must
+    /// match. A nonce that doesn't match counts as used, too.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws -> String? {
-        // A token without a nonce is taken as it is, whatever the request says.
+        // A token without a nonce is accepted, whatever the request has.
         guard let nonce = token.claims["nonce"]?.string, !nonce.isEmpty else { return nil }
         func refuse(_ detail: String, _ diagnosis: String) -> FirebaseError {
             FirebaseError("MISSING_OR_INVALID_NONCE", detail, because: diagnosis)
@@ -152,7 +152,7 @@ extension FirebaseCall {
         return nonce
     }
 
-    /// The same, for a provider that Firebase knows by name.
+    /// Checks the nonce of a provider that Firebase knows by name.
     func checkNonce(
         of token: JWS, from source: any KnownSource.Type, subject: String, rawNonce: String?
     ) throws -> String? {
@@ -160,7 +160,7 @@ extension FirebaseCall {
     }
 }
 
-/// A nonce that a request has presented. It stays spent when the user is deleted.
+/// A nonce that a request has presented. It stays used when the user is deleted.
 struct SpentNonce: PoolRow {
     struct Key: TableKey {
         let pool: UserPool
@@ -175,7 +175,7 @@ struct SpentNonce: PoolRow {
     static let byPool = Index<SpentNonce, UserPool>("pool") { $0.pool }
 
     let key: Key
-    /// The request that presented it.
+    /// The exchange ID of the request that presented it.
     let request: String
 
     var pool: UserPool { key.pool }

@@ -1,44 +1,46 @@
 import EmulatorCore
 import JSON
 
-/// A provider whose credentials Firebase judges, as a project has configured it. It asks the provider over its endpoints.
+/// A provider whose credentials Firebase checks, as a project has configured it. It asks the provider over its
+/// endpoints.
 protocol IdentitySource: Sendable {
     var isEnabled: Bool { get }
 
-    /// Where the web flow begins, asking for `scopes` beside what Firebase asks for itself.
+    /// Returns the address at which the web flow begins. `scopes` are asked for beside those that Firebase needs
+    /// itself.
     func authorization(
         scopes: [String], in exchange: Exchange
     ) async throws -> WebAuthorization
-    /// Who somebody is, as a credential shows.
+    /// Returns the person's identity that a credential shows.
     func identity(
         of credential: Credential, in call: FirebaseCall
     ) async throws -> FederatedIdentity
 }
 
-/// One of the providers that Firebase knows by name: a project has each at most once, in the seed.
+/// A provider that Firebase knows by name. A project has each at most once, in the seed.
 protocol KnownSource: IdentitySource, SchemaObject {
-    /// Firebase's name of the provider, and the part's in the seed, such as `github.com`.
+    /// Firebase's name of the provider, and that of its part of the seed, such as `github.com`.
     static var id: String { get }
     /// The provider's name, as people write it.
     static var title: String { get }
-    /// What the part is, in a sentence for the seed's reference.
+    /// A sentence about the part for the seed's reference.
     static var about: String { get }
-    /// Whose signing keys the provider's tokens are checked with.
+    /// The owner of the signing keys with which the provider's tokens are checked.
     static var keyOwner: KeyOwner? { get }
-    /// The apps by which people sign in natively: the others may not be handed a sign-in from the web. Empty when the part
-    /// doesn't say.
+    /// The apps in which people sign in natively. Sign-ins from the web return to no other apps. Empty if the seed
+    /// doesn't list any.
     var bundleIDs: [String] { get }
 
-    /// Checks what the part says of other parts of the seed.
+    /// Checks the part's references to other parts of the seed.
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences)
-    /// In answers the identifier is a URL.
+    /// Returns the URL that stands for an ID in answers.
     static func federatedID(_ rawID: String) -> String
     /// Whether Firebase trusts the provider to have verified an address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
-    /// Has the provider forward a message to an address of its own at which it relays messages; `nil` for other addresses.
+    /// Has the provider forward a message to one of its relay addresses; `nil` for other addresses.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
-    /// The same, for a provider whose authorization endpoint is known without asking.
+    /// Returns the address at which the web flow begins, for a provider whose authorization endpoint is fixed.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
 
@@ -61,35 +63,35 @@ struct WebAuthorization: Sendable {
     let host: String
     let path: String
     let fields: [(String, String)]
-    /// Whether the ID token must bring a nonce that Firebase makes.
+    /// Whether the ID token must have a nonce that Firebase makes.
     var needsNonce = false
 }
 
-/// A provider that takes its tokens back when Firebase asks for it.
+/// A provider that revokes its tokens when Firebase asks for it.
 protocol RevokingSource: KnownSource {
-    /// Redeems an authorization code, and revokes what it grants.
+    /// Redeems an authorization code, and revokes the grant.
     func revoke(code: String, in call: FirebaseCall) async throws
     /// Revokes an access or refresh token; `type` is OAuth's `token_type_hint`.
     func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
-/// What became of a message to an address at which a provider relays messages.
+/// The outcome of a message to a provider's relay address.
 struct RelayedMessage: Sendable {
     /// The person's own address, unless the message was refused.
     let forwardedTo: String?
-    /// Who it is from when it gets there.
+    /// The sender of the forwarded message.
     let sender: String?
-    /// The relay's answer, or in words what it did.
+    /// The relay's answer, or a description of what it did.
     let refusal: String?
-    /// Why it was refused, and what to do.
+    /// The reason for the refusal, with advice.
     let reason: String?
 
-    /// Where to, or the refusal.
+    /// A description of the outcome: the address to which it was forwarded, or the refusal.
     var outcome: String { forwardedTo.map { "forwarded to \($0)" } ?? refusal ?? "refused" }
 }
 
 extension FirebaseProvider {
-    /// The provider of a project or tenant that has this ID, if people may sign in with it.
+    /// Returns the provider of a project or tenant with this ID, if it is enabled.
     func source(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange)
         throws(FirebaseError) -> any IdentitySource
     {
@@ -104,7 +106,7 @@ extension FirebaseProvider {
         return source
     }
 
-    /// The provider of a project or tenant that has this ID, enabled or not.
+    /// Returns the provider of a project or tenant with this ID, enabled or not.
     func configuredSource(
         _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
     ) -> (any IdentitySource)? {
@@ -114,19 +116,19 @@ extension FirebaseProvider {
     }
 }
 
-/// The providers that Firebase knows by name.
+/// The list of the providers that Firebase knows by name.
 enum IdentitySources {
     static let all: [any KnownSource.Type] = [
         AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self,
     ]
 
-    /// How the IDs of iOS clients end. Turned around they are the URL schemes of their apps.
+    /// The suffix of iOS clients' IDs. Turned around, such an ID is the URL scheme of the app.
     static let appClientSuffix = GoogleSource.appClientSuffix
 
     static var revoking: [any RevokingSource.Type] { all.compactMap { $0 as? any RevokingSource.Type } }
 
     static func source(_ id: String) -> (any KnownSource.Type)? { all.first { $0.id == id } }
 
-    /// Whose keys a sign-in may need.
+    /// The owners of the keys that a sign-in may need.
     static var keyOwners: [KeyOwner] { all.compactMap { $0.keyOwner } }
 }

@@ -7,7 +7,7 @@ import EmulatorCore
 // A credential of an OpenID provider (oidc.NAME): an ID token with the raw nonce, or what the web flow brought: an ID token
 // or a code. https://firebase.google.com/docs/auth/web/openid-connect
 //
-// Quirks: the issuer is asked each time, over its discovery document. In the web flow Firebase sends a nonce of its own.
+// Quirks: the issuer's discovery document is fetched each time. In the web flow Firebase sends a nonce of its own.
 
 /// An OpenID provider in a project or tenant.
 struct OpenIDSource: IdentitySource {
@@ -23,12 +23,12 @@ struct OpenIDSource: IdentitySource {
     private struct Issuer {
         let metadata: JSONObject
 
-        /// Where an endpoint is: host, and path with query.
+        /// Returns the address of an endpoint: host, and path with query.
         func endpoint(_ name: String) -> (host: String, path: String)? {
             metadata[name]?.string.flatMap { WebAddress($0) }.map { (host: $0.host, path: $0.rest) }
         }
 
-        /// The texts of a list; `fallback` where the metadata has none.
+        /// Returns the texts of a list; `fallback` if the metadata has none.
         func list(_ name: String, default fallback: [String] = []) -> [String] {
             metadata[name]?.array?.compactMap(\.string) ?? fallback
         }
@@ -76,8 +76,8 @@ struct OpenIDSource: IdentitySource {
         return WebAuthorization(host: endpoint.host, path: endpoint.path, fields: fields, needsNonce: true)
     }
 
-    /// Redeems a code at the token endpoint. By which of its methods Firebase authenticates isn't documented: here by Basic
-    /// where the issuer takes it.
+    /// Redeems a code at the token endpoint. Firebase's method of client authentication isn't documented: here it is
+    /// Basic if the issuer takes that.
     private func tokens(
         code: String, redirectURI: String, from issuer: Issuer, in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
@@ -116,7 +116,7 @@ struct OpenIDSource: IdentitySource {
             answer = tokens
         }
         guard let keys = issuer.endpoint("jwks_uri") else { throw unreachable("it has no jwks_uri") }
-        // Not documented: which algorithms Firebase takes. An HMAC, which is refused, is recorded.
+        // The algorithms that Firebase accepts aren't documented. The refusal of an HMAC is recorded.
         let rule = IDTokenRule(
             keys: keys, issuers: [config.issuer], audiences: [config.clientID], algorithms: Algorithm.published)
         let token = try await call.verify(text, rule)
@@ -137,8 +137,8 @@ struct OpenIDSource: IdentitySource {
         return identity
     }
 
-    /// All others become attributes of the sign-in. Which production takes for standard isn't documented: here those of OpenID
-    /// Connect. <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
+    /// The claims that aren't attributes of the sign-in. Production's list of standard claims isn't documented: these
+    /// are OpenID Connect's. <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
     private static let standardClaims: Set<String> = [
         "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "at_hash", "c_hash",
         "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture",
@@ -146,7 +146,7 @@ struct OpenIDSource: IdentitySource {
         "phone_number_verified", "address", "updated_at",
     ]
 
-    /// In the web flow it is the one that Firebase sent, else the hash of the client's.
+    /// Returns the checked nonce: in the web flow the one that Firebase sent, else the hash of the client's.
     private func nonce(
         of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
     ) throws -> String? {
@@ -156,7 +156,7 @@ struct OpenIDSource: IdentitySource {
                 rawNonce: credential["nonce"])
         }
         guard token.claims["nonce"]?.string == sent else {
-            // What production says isn't documented.
+            // Production's message isn't documented.
             throw FirebaseError(
                 "MISSING_OR_INVALID_NONCE", "The nonce in ID Token does not match the one in the request.",
                 because:
@@ -167,7 +167,7 @@ struct OpenIDSource: IdentitySource {
     }
 }
 
-/// An OpenID provider in a project, as the seed has it.
+/// An OpenID provider in a project's seed.
 struct SeededOpenIDProvider: SchemaObject {
     let isEnabled: Bool
     let displayName: String?

@@ -3,32 +3,32 @@ import JOSE
 import JSON
 import Time
 
-// What `firebase emulators:export` writes of Authentication, and `emulators:start --import` reads: a folder of JSON files.
-// https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
+// The Authentication part of what `firebase emulators:export` writes and `emulators:start --import` reads: a folder of
+// JSON files. https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
 //
-// Quirks: it has the users of one project, and doesn't say of which. A tenant is known only by its users' file: its settings
-// aren't exported, and it comes into being with everything enabled.
+// Quirks: it has the users of one project, and doesn't name the project. A tenant is known only by the file of its
+// users: its settings aren't exported, and the import makes it with everything enabled.
 
-/// Users and settings of a project, as they were exported.
+/// The users and settings of an exported project.
 struct AccountExport: ExportedData {
-    /// The project that is to have them: the default one.
+    /// The project that gets them: the default one.
     let project: String
-    /// Of the project and of its tenants.
+    /// The users of the project and of its tenants.
     let users: [User]
     let tenants: [String]
     let settings: ProjectSettings
     let digest: String
 
-    /// The file at the root of an export. It says where the parts are.
+    /// The file at the root of an export, which names the folders of its parts.
     static let metadataName = "firebase-export-metadata.json"
-    /// The folder that the official emulator writes.
+    /// The name of the folder that the official emulator writes.
     static let folder = "auth_export"
     static let configName = "config.json"
 
-    /// The name of the file with the users of a tenant, or of the project itself.
+    /// Returns the name of the file with the users of a tenant, or of the project itself.
     static func accountsName(tenant: String?) -> String { tenant.map { "accounts-\($0).json" } ?? "accounts.json" }
 
-    /// Whether a file in the folder of the accounts is of the export.
+    /// Whether a file in the folder of the accounts belongs to the export.
     static func isPart(_ name: String) -> Bool { name == configName || isAccounts(name) }
 
     private static func isAccounts(_ name: String) -> Bool {
@@ -68,7 +68,7 @@ struct AccountExport: ExportedData {
         settings = reader.settings
     }
 
-    /// Of what is in the files, their names, and whose they are to be.
+    /// Returns a digest of the files' contents and names, and of the project that gets them.
     private static func digest(of folder: String, project: String) throws(Issues) -> String {
         do throws(File.Failure) {
             var text = project
@@ -81,7 +81,7 @@ struct AccountExport: ExportedData {
         }
     }
 
-    /// Puts it into a world, over what the seed has put there.
+    /// Puts the users and settings into a world, over the seed's.
     func put(_ tables: inout Transaction) {
         for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
             tables.put(Tenant(unconfigured: id, of: project))
@@ -90,7 +90,7 @@ struct AccountExport: ExportedData {
         tables.put(settings)
     }
 
-    /// Where the accounts are.
+    /// Returns the folder with the accounts.
     private static func folder(of directory: String) throws(Issues) -> String {
         let metadata = "\(directory)/\(metadataName)"
         guard File.exists(metadata) else {
@@ -111,7 +111,7 @@ struct AccountExport: ExportedData {
 /// Reads the files of an export, and collects what is wrong with them.
 private struct AccountFiles {
     let project: String
-    /// Where a file doesn't say when a user was made.
+    /// The time of a user's creation, if the file has none.
     let now: Instant
     var random: Randomness
     var users: [User] = []
@@ -139,7 +139,7 @@ private struct AccountFiles {
         return LocatedJSON(value, file: path)
     }
 
-    /// The file's fields; `nil`, and an issue, when it can't be read.
+    /// Returns the file's fields; `nil`, after recording an issue, if it can't be read.
     private mutating func fields(of path: String) -> (json: LocatedJSON, fields: MessageFields)? {
         do throws(Issues) {
             let json = try AccountFiles.json(at: path)
@@ -188,7 +188,7 @@ private struct AccountFiles {
     }
 }
 
-/// What only one user of a project, or of a tenant, may have.
+/// The values that only one user of a project or tenant may have.
 private struct KnownUsers {
     let oneAccountPerEmail: Bool
     private var ids: Set<String> = []
@@ -198,7 +198,7 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// What an earlier user has, too. An identity may not come twice in one user, either.
+    /// Adds a user, and returns those of the user's values that an earlier user has, too, or that the user has twice.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }

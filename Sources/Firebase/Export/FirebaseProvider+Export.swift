@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET /_understudy/v1/firebase/export, and the export when the daemon ends.
+// The endpoint GET /_understudy/v1/firebase/export, and the export when the daemon ends.
 
 extension FirebaseProvider {
     package static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)? {
@@ -33,7 +33,7 @@ extension FirebaseProvider {
 
     private func exportArchive(_ exchange: Exchange, _ query: ExportQuery) throws -> Response {
         let id = query.project ?? projects.defaultProject?.id ?? ""
-        // A project that was taken on trust is one from then on.
+        // A project that was taken on trust exists from then on.
         let pool = UserPool(project: id, tenant: nil)
         let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
         guard let project = projects.project(id: id) ?? (isMade ? Project(unseeded: id) : nil) else {
@@ -54,9 +54,9 @@ extension FirebaseProvider {
             ], body: archive.bytes)
     }
 
-    /// Writes the default project's users and settings, to the folder that the directory's metadata names. Whoever reads it
-    /// sees the former export or this one, never a part. What other emulators have exported there stays, and so do
-    /// files beside the accounts that exports don't have.
+    /// Writes the default project's users and settings to the folder that the directory's metadata names. A reader sees
+    /// the former export or this one, never a part. The exports of other emulators stay, and so do files beside the
+    /// accounts that exports don't have.
     package func export(_ world: World, to directory: String) throws -> Bool {
         guard let project = projects.defaultProject else { return false }
         try File.makeDirectory(directory, mode: 0o777)
@@ -69,9 +69,9 @@ extension FirebaseProvider {
         return true
     }
 
-    /// What the metadata of a directory says; nothing when there is none.
+    /// Returns the metadata of a directory, without members if there is none.
     ///
-    /// - Throws: Where it can't be understood: what it says of other emulators' exports would be lost.
+    /// - Throws: An error if it can't be parsed, because writing it back would drop other emulators' entries.
     private static func metadata(in directory: String) throws(File.Failure) -> JSONObject {
         let path = "\(directory)/\(AccountExport.metadataName)"
         guard try File.isThere(.file, at: path) else { return JSONObject() }
@@ -86,9 +86,9 @@ extension FirebaseProvider {
         return object
     }
 
-    /// The folder with the accounts.
+    /// Returns the folder with the accounts.
     ///
-    /// - Throws: Where it could be outside the directory.
+    /// - Throws: An error if it could be outside the directory.
     private static func folder(named metadata: JSONObject, in directory: String) throws(File.Failure) -> String {
         guard let auth = metadata["auth"] else { return AccountExport.folder }
         guard let path = auth.object?["path"]?.string, !["", ".", ".."].contains(path),
@@ -101,7 +101,7 @@ extension FirebaseProvider {
         return path
     }
 
-    /// `known`, with where the accounts are.
+    /// Returns `known` with the folder of the accounts.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }
@@ -109,7 +109,7 @@ extension FirebaseProvider {
         return .object(metadata)
     }
 
-    /// The files in the folder of the accounts.
+    /// Returns the files in the folder of the accounts.
     private func files(of project: Project, in world: World) throws -> [(name: String, bytes: [UInt8])] {
         if project.hasContents { try world.populate(project) }
         let settings = world.read { $0.find(ProjectSettings.self, project.id) }
@@ -125,7 +125,7 @@ extension FirebaseProvider {
 }
 
 extension World {
-    /// The IDs of a project's tenants.
+    /// Returns the IDs of a project's tenants.
     fileprivate func tenants(of project: Project) -> [String] {
         let place = Tenant.place(of: project.id)
         var ids: [String] = []
@@ -138,7 +138,8 @@ extension World {
         }
     }
 
-    /// A pool's users as `accounts:batchGet` answers them. They are read some at a time, so that other requests get their turn.
+    /// Returns a pool's users in the form of `accounts:batchGet`. They are read in batches, so that other requests
+    /// don't have to wait for long.
     fileprivate func exportedUsers(of pool: UserPool) -> [UInt8] {
         var text = Array(#"{"kind":"identitytoolkit#DownloadAccountResponse","users":["#.utf8)
         var last: String?
@@ -155,8 +156,8 @@ extension World {
 }
 
 extension User {
-    /// As exports have it. The official emulator can't read authenticator apps among `mfaInfo`, and skips fields that it
-    /// doesn't know.
+    /// The user in the form of exports. The official emulator can't read authenticator apps among `mfaInfo`, and skips
+    /// unknown fields.
     fileprivate var exported: JSONValue {
         guard case .object(var user) = document(.shown, inEmulatorMode: true) else { return [:] }
         let phones = factors.filter { $0.claim == "phone" }

@@ -2,46 +2,46 @@ import EmulatorCore
 import JOSE
 import JSON
 
-// How a project's functions are asked: {"data": {"jwt": …}} is posted, outside the world's lock.
+// A project's functions are asked by posting {"data": {"jwt": …}}, outside the world's lock.
 // https://cloud.google.com/identity-platform/docs/blocking-functions
 //
-// Quirks: a new user is asked about twice, before the creation and before the sign-in. Who must show a second factor is asked
-// about after that. A link to another provider counts as a sign-in. Anonymous users, custom tokens and administrators aren't
-// asked about. A mail is asked about when it resets a password or signs in, also an administrator's; a text to a test number isn't.
-// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
-// conformance/auth-tenant-blocking-production.json, programs blocking/….
+// Quirks: for a new user two functions are asked, before the creation and before the sign-in. If a second factor is
+// needed, the function is asked after it. A link to another provider counts as a sign-in. No function is asked for
+// anonymous users, custom tokens and administrators. A function is asked before a mail that resets a password or signs
+// in, even an administrator's, but not before a text to a test number. Production's answers were recorded in September
+// 2026: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json, programs blocking/….
 
-/// How a user is made where a function may have been asked before.
+/// The draft of a new user, with the ID and the changes of a function that was asked about it.
 struct Creation: Sendable {
     fileprivate var localId: String?
     fileprivate var change = FunctionChange()
 
-    /// A new user, with the ID that the function was told.
+    /// Returns a new user, with the ID that the function was given.
     func user(in pool: UserPool, _ tables: inout Transaction) -> User {
         User(localId: localId ?? User.randomID(&tables.random), in: pool, now: tables.now)
     }
 
-    /// Does what the function said.
+    /// Makes the function's changes.
     func finish(_ user: inout User) { change.apply(to: &user) }
 }
 
-/// Who signs in, once the functions have agreed.
+/// The user of a sign-in to which the functions have agreed.
 struct AgreedSignIn: Sendable {
     let user: User
-    /// Claims that the session's tokens are to have.
+    /// The function's claims for the session's tokens.
     var claims = JSONObject()
 }
 
 extension FirebaseCall {
-    /// Seconds that a function has.
+    /// The seconds in which a function must answer.
     private static let patience = 7
 
-    /// Decides in a transaction who signs in, and asks the project's functions about it. Where there is a function, the
-    /// decision is made twice: first to know whom it is about, which changes nothing, and then with the function's answer.
+    /// Decides in a transaction who signs in, and asks the project's functions about it. If there is a function, the
+    /// decision is made twice: first to learn the user, without changing anything, and then with the function's answer.
     ///
     /// - Parameters:
-    ///   - asksForFactor: whether a user who has a second factor has to show it before the sign-in is one.
-    ///   - who: the user whom a decision is about; `nil` where nobody signs in.
+    ///   - asksForFactor: whether a user with a second factor must pass it before the sign-in counts.
+    ///   - who: returns the user of a decision; `nil` if nobody signs in.
     func decide<Decision: Sendable>(
         _ event: SignInEvent, asksForFactor: Bool = true,
         _ body: (inout Transaction, Creation) throws -> Decision,
@@ -79,7 +79,7 @@ extension FirebaseCall {
         return (decision, try agreed(user, change))
     }
 
-    /// Asks about a user whose first factor was right, unless a second one has to be shown.
+    /// Asks the function about a user with a correct first factor, unless a second factor is needed.
     func agreeing(_ user: User, _ event: SignInEvent) async throws -> AgreedSignIn {
         guard project.blockingFunctions.uri(of: .beforeSignIn) != nil,
             event.secondFactor != nil || secondFactors(of: user, after: event.method).isEmpty
@@ -87,7 +87,7 @@ extension FirebaseCall {
         return try agreed(user, try await ask(.beforeSignIn, about: user, event))
     }
 
-    /// What the transaction would decide, without changing anything.
+    /// Returns what the transaction would decide, without changing anything.
     private func draft<Decision: Sendable>(
         _ body: (inout Transaction, Creation) throws -> Decision
     ) throws -> Decision {
@@ -122,7 +122,7 @@ extension FirebaseCall {
         return try FunctionChange(answer, to: event, inEmulatorMode: isInEmulatorMode)
     }
 
-    /// Asks before a message is sent. The function's answer, which is about reCAPTCHA, changes nothing here.
+    /// Asks a function before a message is sent. The function's answer, which is about reCAPTCHA, has no effect here.
     func ask(_ event: BlockingFunctions.Event, aboutMessage claims: JSONObject) async throws {
         guard let uri = project.blockingFunctions.uri(of: event) else { return }
         _ = try await ask(uri) { try functionToken(event, for: uri, aboutMessage: claims) }
@@ -156,8 +156,8 @@ extension FirebaseCall {
         }
     }
 
-    /// The function's refusal, which SDKs show to the app: Apple's reads the `error.message` of the object in it.
-    /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
+    /// Returns the function's refusal, which SDKs show to the app: Apple's reads the `error.message` of the object in
+    /// it. <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
         if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {
@@ -178,7 +178,7 @@ extension FirebaseCall {
     }
 }
 
-/// A transaction's decision, thrown so that nothing of it is kept.
+/// A transaction's decision, thrown so that none of its changes is kept.
 private struct Undone<Decision: Sendable>: Error {
     let decision: Decision
 }

@@ -3,8 +3,9 @@ import JSON
 import OAuth
 import Time
 
-/// The functions that a project has asked before a user is created or signs in, shaped as the administrator's
-/// `blockingFunctions`. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#blockingfunctionsconfig>
+/// The functions that are asked before a project's user is created or signs in, in the form of the administrator's
+/// `blockingFunctions`.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#blockingfunctionsconfig>
 struct BlockingFunctions: SchemaObject, Codable {
     enum Event: String, CaseIterable, Codable {
         case beforeCreate
@@ -38,7 +39,7 @@ struct BlockingFunctions: SchemaObject, Codable {
         }
     }
 
-    /// Which of a provider's tokens the functions are told.
+    /// The provider's tokens that are sent to the functions.
     struct Forwarding: SchemaObject, Codable {
         var accessToken = false
         var idToken = false
@@ -54,10 +55,11 @@ struct BlockingFunctions: SchemaObject, Codable {
     }
 
     private var uris: [Event: String] = [:]
-    /// When an administrator changed a trigger.
+    /// The times when an administrator changed a trigger.
     private var updates: [Event: Instant] = [:]
     private(set) var forwarding = Forwarding()
-    /// Only a seed can name them, so that nobody else makes the daemon call other machines.
+    /// The hosts that may be called. Only a seed can name them, so that nobody else makes the daemon call other
+    /// machines.
     private let allowedHosts: [String]
 
     static let none = BlockingFunctions()
@@ -93,9 +95,9 @@ struct BlockingFunctions: SchemaObject, Codable {
 
     // MARK: - At run time
 
-    /// As `getConfig` answers: what isn't set is left out. Production says of each trigger when it was changed, and of a seeded
-    /// one 1970. Recorded as `blocking/config#config-blocking` (https://github.com/t-k/fireemu,
-    /// conformance/auth-tenant-blocking-production.json).
+    /// Returns the functions as `getConfig` does: without members that aren't set. Production says of each trigger when
+    /// it was changed, and 1970 for a seeded one. Recorded as `blocking/config#config-blocking`
+    /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
     func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         var body = JSONObject()
         let triggers = Event.allCases.compactMap { event in
@@ -118,7 +120,8 @@ struct BlockingFunctions: SchemaObject, Codable {
         return body
     }
 
-    /// What becomes of it when an administrator sends `blockingFunctions`, of which the fields at `names` are meant.
+    /// Returns the functions after an administrator's change of the members of `blockingFunctions` that `names`
+    /// selects.
     ///
     /// - Throws: `INVALID_BLOCKING_FUNCTION`.
     func changed(
@@ -132,7 +135,7 @@ struct BlockingFunctions: SchemaObject, Codable {
                 throw .invalidFunction("Event type is invalid.", "\(Diagnosis.quote(name)) isn't played")
             }
             let uri = (trigger["functionUri"] ?? trigger["function_uri"])?.string ?? ""
-            // The Functions emulator registers a function that isn't there with an empty address.
+            // The Functions emulator registers a function that doesn't exist with an empty address.
             if uri.isEmpty { continue }
             given[event] = try checked(uri)
         }
@@ -168,7 +171,7 @@ struct BlockingFunctions: SchemaObject, Codable {
 }
 
 extension FirebaseError {
-    /// In the official emulator's form; production's isn't documented.
+    /// Returns a refusal in the official emulator's form; production's isn't documented.
     fileprivate static func invalidFunction(_ detail: String, _ reason: String) -> FirebaseError {
         FirebaseError("INVALID_BLOCKING_FUNCTION", "((\(detail)))", because: reason)
     }

@@ -2,10 +2,10 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// What a function wants changed about a user, and about the session that begins.
+/// A function's changes to a user, and to the session that begins.
 /// <https://cloud.google.com/identity-platform/docs/blocking-functions#modifying_a_user>
 struct FunctionChange: Sendable {
-    /// A name or address that is set, or taken away.
+    /// The change of a name or an address.
     private enum Text: Sendable {
         case kept
         case set(String?)
@@ -16,10 +16,10 @@ struct FunctionChange: Sendable {
     private var disabled: Bool?
     private var emailVerified: Bool?
     private var customClaims: CustomClaims?
-    /// Claims of the session alone.
+    /// The claims of this session only.
     private(set) var sessionClaims = JSONObject()
 
-    /// Nothing.
+    /// Makes a change that changes nothing.
     init() {}
 
     /// Reads a function's answer: `{"userRecord": {"updateMask": "displayName,…", "displayName": …}}`, or an empty object.
@@ -37,7 +37,8 @@ struct FunctionChange: Sendable {
             switch field {
             case "displayName": displayName = .set(try FunctionChange.text(value, field))
             case "photoUrl": photoUrl = .set(try FunctionChange.text(value, field))
-            // firebase-functions writes it as its own type does, which production doesn't read (`blocking/ordering#sign-up-profile`).
+            // The package firebase-functions writes this name, as in its own type, and production doesn't read it
+            // (`blocking/ordering#sign-up-profile`).
             case "photoURL" where isInEmulatorMode: photoUrl = .set(try FunctionChange.text(value, "photoUrl"))
             case "disabled": disabled = value.bool ?? false
             case "emailVerified": emailVerified = value.bool ?? false
@@ -48,13 +49,13 @@ struct FunctionChange: Sendable {
                         "((Response has malformed session claims.))", "the function's sessionClaims aren't an object")
                 }
                 sessionClaims = try FunctionChange.claims(value).object
-            // Others are ignored, as the official emulator ignores them.
+            // Other fields are ignored, as in the official emulator.
             default: continue
             }
         }
     }
 
-    /// More names than there are fields.
+    /// The greatest number of names: more than there are fields.
     private static let limit = 100
 
     private static func text(_ value: JSONValue, _ field: String) throws(FirebaseError) -> String? {
@@ -77,7 +78,8 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// What a function did wrong. Where only the official emulator's words are known, they are answered everywhere.
+    /// Returns the error for a wrong answer of a function. If only the official emulator's words are known, they are
+    /// used everywhere.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         var error = FirebaseError("BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status, because: reason)
         if status == 500 { error.statusName = "INTERNAL" }

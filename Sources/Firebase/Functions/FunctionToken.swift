@@ -3,20 +3,20 @@ import JOSE
 import JSON
 import Time
 
-// The JSON Web Token that a function is sent. What it holds is what firebase-functions reads of it, and its signature and
-// issuer what firebase-admin verifies: with the same keys as ID tokens, or unsigned where SDKs are in emulator mode.
+// The JSON Web Token that is sent to a function. Its claims are those that firebase-functions reads. Its signature and
+// issuer are those that firebase-admin verifies: it has the same keys as ID tokens, or is unsigned in emulator mode.
 // https://cloud.google.com/identity-platform/docs/blocking-functions#getting_user_and_context_information
 
-/// The sign-in that a function is asked about.
+/// The sign-in about which a function is asked.
 struct SignInEvent: Sendable {
-    /// `password`, `emailLink`, `phone`, `passkey`, or a provider's ID.
+    /// The method: `password`, `emailLink`, `phone`, `passkey`, or a provider's ID.
     let method: String
     var secondFactor: String?
     var identity: FederatedIdentity?
 }
 
 extension FirebaseCall {
-    /// How long the token is good; the official emulator's.
+    /// The lifetime of the token, as in the official emulator.
     private static let lifetime = TimeSpan.minutes(10)
 
     func functionToken(
@@ -32,7 +32,7 @@ extension FirebaseCall {
         return try signed(event, for: uri, claims)
     }
 
-    /// For an event that is about a message, not about a user: it tells neither of the user nor of the tenant. Recorded as
+    /// Mints the token for an event about a message: it names neither the user nor the tenant. Recorded as
     /// `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, aboutMessage claims: JSONObject
@@ -49,7 +49,7 @@ extension FirebaseCall {
             ("exp", .numericDate(now + FirebaseCall.lifetime)), ("event_id", .string(eventID)),
             ("event_type", .string(event.rawValue)),
             ("user_agent", .string(Place.shortened(exchange.request.header("User-Agent") ?? "", to: 1_024))),
-            // Apps under test are at this machine.
+            // Apps under test are on this machine.
             ("ip_address", "127.0.0.1"),
             ("locale", .string(Place.shortened(exchange.request.header("X-Firebase-Locale") ?? "en", to: 64))),
         ])
@@ -57,7 +57,7 @@ extension FirebaseCall {
         guard signsTokens else {
             return JWS.unsigned(header: JSONObject([("alg", "none"), ("typ", "JWT")]), claims: claims)
         }
-        // A fault that is ordered for ID tokens isn't for this one.
+        // A fault ordered for ID tokens doesn't apply to this one.
         do { return try exchange.world.keys[.firebase].mint(claims, at: now, type: "JWT") } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)
         }

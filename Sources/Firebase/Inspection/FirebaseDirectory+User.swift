@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Time
 
-// What a user's page shows, and what can be done there.
+// The contents and actions of a user's page.
 
 extension User {
     var line: InspectedUser.Line {
@@ -12,7 +12,7 @@ extension User {
             methods: methods, lastSignIn: lastLoginAt)
     }
 
-    /// Ways to sign in, by the names of providers.
+    /// The ways to sign in, by the names of providers.
     private var methods: [String] {
         let all =
             signInMethods + (phoneNumber == nil ? [] : ["phone"]) + (passkeys.isEmpty ? [] : ["passkey"])

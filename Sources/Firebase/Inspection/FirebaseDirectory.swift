@@ -1,8 +1,8 @@
 import EmulatorCore
 import JSON
 
-/// The users of a project or of one of its tenants, for people who look. What they change, they change as an administrator
-/// would, by the functions of the service's own methods; no exchange is recorded, because no app has sent one.
+/// The users of a project or of one of its tenants, for the inspector. Changes are made as by an administrator, with
+/// the service's own methods; no exchange is recorded, because no app has sent one.
 struct FirebaseDirectory: UserDirectory {
     let provider: FirebaseProvider
     let exchange: Exchange
@@ -12,7 +12,7 @@ struct FirebaseDirectory: UserDirectory {
     var fields: Schema { FirebaseUserFields.schema }
     let keyField = "localId"
 
-    /// `firebase:PROJECT` or `firebase:PROJECT:TENANT`: neither holds a colon.
+    /// Returns the ID `firebase:PROJECT` or `firebase:PROJECT:TENANT`: neither name has a colon.
     static func id(of pool: UserPool) -> String {
         (["firebase", pool.project] + (pool.tenant.map { [$0] } ?? [])).joined(separator: ":")
     }
@@ -68,7 +68,7 @@ struct FirebaseDirectory: UserDirectory {
         _ = try await run(on: id) { (call) throws in try provider.deleteAsAdmin(call) }
     }
 
-    /// Runs a method of the service for an administrator. Of a tenant whose sign-in is switched off, too.
+    /// Runs a method of the service for an administrator, even in a tenant whose sign-in is disabled.
     func run(
         _ fields: JSONObject = JSONObject(), on id: String? = nil,
         _ method: (FirebaseCall) async throws -> FirebaseAnswer
@@ -86,7 +86,7 @@ struct FirebaseDirectory: UserDirectory {
 }
 
 extension FirebaseProvider {
-    /// The projects of the seed in its order, then those that requests have made.
+    /// Returns the projects of the seed in its order, then those that requests have made.
     package func userDirectories(
         after cursor: String?, limit: Int, in exchange: Exchange
     ) throws -> UserDirectoryPage {
@@ -118,7 +118,7 @@ extension FirebaseProvider {
             }
             if rows.isEmpty { return page }
         }
-        // No project's ID holds a tilde, so a number is never one.
+        // No project's ID has a tilde, so a number is never one.
         page.next = last.map { "~\($0.project)" }
         return page
     }

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// What a form can say of a user, as seeds call it.
+/// The fields of a form for a user, with the names they have in seeds.
 struct FirebaseUserFields: SchemaObject {
     init(_ fields: inout Fields) {
         _ = fields.optional("localId", .text(.nonEmpty), "The user ID; random by default.")
@@ -27,7 +27,7 @@ struct FirebaseUserFields: SchemaObject {
         return values
     }
 
-    /// The same as a message to the service: what is `null` is deleted.
+    /// Returns the fields as a message to the service. Fields that are `null` are deleted.
     static func message(_ fields: JSONObject) -> JSONObject {
         var body = JSONObject()
         var (attributes, providers): ([JSONValue], [JSONValue]) = ([], [])
@@ -50,7 +50,7 @@ struct FirebaseUserFields: SchemaObject {
         return body
     }
 
-    /// The field with which the service finds fault, by its error code.
+    /// The fields to which the service's error codes refer.
     private static let faulty = [
         "EMAIL_EXISTS": "email", "INVALID_EMAIL": "email", "PHONE_NUMBER_EXISTS": "phoneNumber",
         "INVALID_PHONE_NUMBER": "phoneNumber", "WEAK_PASSWORD": "password", "CLAIMS_TOO_LARGE": "customClaims",

@@ -1,20 +1,20 @@
 import EmulatorCore
 
-/// What a mail of a project says, with placeholders such as `%LINK%`.
+/// The template of a project's mail, with placeholders such as `%LINK%`.
 /// <https://support.google.com/firebase/answer/7000714>,
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#EmailTemplate>
 ///
-/// The subjects are those of a new project, as `projects.getConfig` reports them. That of a link for signing in and that of a new
-/// address aren't documented, because no project can change them. What the mails say beside the subject is in words of our own.
+/// The subjects are those of a new project, as `projects.getConfig` returns them. Those of sign-in links and of new
+/// addresses aren't documented, because no project can change them. The texts of the mails are our own.
 struct EmailTemplate: Sendable {
     enum Body: Sendable {
-        /// Paragraphs in the words of this emulator. One that is `%LINK%` is nothing but the link.
+        /// Paragraphs in our own words. The paragraph `%LINK%` is just the link.
         case paragraphs([String])
-        /// A project's own.
+        /// A project's own text.
         case plainText(String)
         case html(String)
 
-        /// As the configuration tells it, with its placeholders.
+        /// The body in the form of the configuration, with its placeholders.
         var source: String {
             switch self {
             case .paragraphs(let paragraphs):
@@ -30,10 +30,10 @@ struct EmailTemplate: Sendable {
     var body: Body
     var senderLocalPart = "noreply"
     var senderDisplayName: String?
-    /// Without an `@`, as in a new project, there is no such header field.
+    /// The address in Reply-To. Without an `@`, as in a new project, the mail has no such header field.
     var replyTo = "noreply"
 
-    /// That of a new project.
+    /// Makes the template that a new project has.
     init(_ kind: OutOfBandCode.Kind) {
         subject = EmailTemplate.subject(kind)
         body = .paragraphs(EmailTemplate.greeting(kind) + EmailTemplate.content(kind) + ["The %APP_NAME% team"])
@@ -50,7 +50,7 @@ struct EmailTemplate: Sendable {
         }
     }
 
-    /// A new project's templates name nobody who resets a password.
+    /// Returns the salutation. A new project's templates for password resets and sign-in links have no name in it.
     private static func greeting(_ kind: OutOfBandCode.Kind) -> [String] {
         [kind == .passwordReset || kind == .emailSignIn ? "Hello," : "Hello %DISPLAY_NAME%,"]
     }
@@ -92,15 +92,15 @@ struct EmailTemplate: Sendable {
     }
 }
 
-/// What stands in place of a template's placeholders.
+/// The values for a template's placeholders.
 struct Placeholders: Sendable {
-    /// By their names, without the percent signs.
+    /// The values by the placeholders' names, without the percent signs.
     let values: [String: String]
 
-    /// No message has more bytes than about this, however often its template names a long link.
+    /// The greatest size of a message in bytes, approximately, however often its template names a long link.
     private static let limit = 256 << 10
 
-    /// The template with its placeholders filled in. `write` says how a value is written.
+    /// Fills in the template's placeholders. `write` escapes a value.
     func fill(_ template: String, write: (String) -> String = { $0 }) -> String {
         var output = ""
         var rest = template[...]
@@ -113,7 +113,7 @@ struct Placeholders: Sendable {
                 rest = rest.dropFirst()
                 continue
             }
-            // "Hello %DISPLAY_NAME%," for somebody without a name.
+            // A user without a name gets "Hello," from "Hello %DISPLAY_NAME%,".
             if value.isEmpty, output.last == " " { output.removeLast() }
             output += write(value)
             rest = rest[name.endIndex...].dropFirst()
@@ -131,7 +131,7 @@ struct Placeholders: Sendable {
         }
     }
 
-    /// `nil` for a template of plain text.
+    /// Returns the HTML; `nil` for a template of plain text.
     func html(_ body: EmailTemplate.Body, title: String) -> String? {
         switch body {
         case .paragraphs(let paragraphs): document(paragraphs, title: title)

@@ -2,10 +2,10 @@ import EmulatorCore
 import JSON
 import OAuth
 
-/// What an administrator has changed of a project's mails: `notification` of the project's configuration.
+/// An administrator's changes to a project's mails: `notification` of the project's configuration.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#NotificationConfig>
 struct NotificationSettings: Codable, Sendable {
-    /// What is changed of a template; the rest is a new project's.
+    /// The changed parts of a template; the others are a new project's.
     struct Template: Codable, Sendable, Equatable {
         var subject: String?
         var body: String?
@@ -30,11 +30,11 @@ struct NotificationSettings: Codable, Sendable {
     }
 
     var templates: [String: Template] = [:]
-    /// Where links lead in place of Firebase's own page.
+    /// The address of links that replaces Firebase's own page.
     var callbackURI: String?
     var defaultLocale: String?
 
-    /// The API's names of the templates that can be changed.
+    /// Returns the API's name of a template that can be changed.
     static func name(_ kind: OutOfBandCode.Kind) -> String? {
         switch kind {
         case .passwordReset: "resetPasswordTemplate"
@@ -58,9 +58,10 @@ struct NotificationSettings: Codable, Sendable {
 }
 
 extension NotificationSettings {
-    /// The settings with what a request changes: what the mask names, and without a mask what the body has.
+    /// Returns the settings after a request's change of the fields that the mask names, or without a mask of those that
+    /// the body has.
     ///
-    /// - Throws: `INVALID_ARGUMENT`. Which values production refuses isn't documented.
+    /// - Throws: `INVALID_ARGUMENT`. The values that production refuses aren't documented.
     func changed(
         by given: MessageFields?, _ mask: UpdateMask?
     ) throws(FirebaseError) -> NotificationSettings {
@@ -91,7 +92,7 @@ extension NotificationSettings {
         return mask.names("\(path).\(field)")
     }
 
-    /// Bytes.
+    /// Returns the greatest number of bytes.
     private static func limit(_ field: String) -> Int { field == "body" ? 64 << 10 : 998 }
 
     private static func checked(_ text: String?, _ field: String) throws(FirebaseError) -> String? {
@@ -116,7 +117,7 @@ extension NotificationSettings {
         return text
     }
 
-    /// `notification` of the configuration; `isWhole` as production has it.
+    /// Returns `notification` of the configuration; with `isWhole`, as production has it.
     func document(of project: Project, isWhole: Bool = false, withTemplates: Bool = true) -> JSONValue {
         var mail = JSONObject([
             ("method", "DEFAULT"),
@@ -135,7 +136,7 @@ extension NotificationSettings {
                 ("replyTo", .string(template.replyTo)),
             ])
             object["senderDisplayName"] = template.senderDisplayName.map { .string($0) }
-            // The texts of templates that nobody has changed are our own.
+            // We wrote the texts of templates that nobody has changed.
             object["body"] = (templates[name]?.body ?? (isWhole ? template.body.source : nil)).map { .string($0) }
             object["bodyFormat"] = .string(templates[name]?.bodyFormat ?? "HTML")
             if templates[name] != nil { object["customized"] = true }
@@ -151,8 +152,8 @@ extension NotificationSettings {
 extension FirebaseCall {
     func template(_ kind: OutOfBandCode.Kind) -> EmailTemplate { project.notification.template(kind) }
 
-    /// The language of mails: what the client says (`auth.languageCode`), or the project. Only the links carry it: what the mails
-    /// say is English here.
+    /// The language of mails: the client's (`auth.languageCode`), or the project's. Only the links have it: the texts
+    /// are always English here.
     var locale: String {
         let wanted = exchange.request.header("X-Firebase-Locale") ?? project.notification.defaultLocale ?? "en"
         let isTag =

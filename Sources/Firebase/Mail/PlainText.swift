@@ -1,17 +1,18 @@
-/// The text of an HTML mail that has no text of its own. For reading only: it knows what mails are made of, not all of HTML.
+/// Makes a text of an HTML mail that has none. It is for reading only: it knows what mails are made of, not all of
+/// HTML.
 enum PlainText {
-    /// Elements that end a line.
+    /// The elements that end a line.
     private static let blocks: Set<String> = [
         "p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "table", "ul", "ol", "blockquote", "hr",
     ]
-    /// Elements whose content nobody sees.
+    /// The elements whose content isn't shown.
     private static let hidden: Set<String> = ["head", "style", "script", "title", "template"]
     private static let entities = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "#39": "'", "#10": "\n", "#13": "", "nbsp": " ",
         "rsquo": "’", "copy": "©", "mdash": "—", "ndash": "–",
     ]
 
-    /// Takes time in proportion to the text.
+    /// Returns the text, in time proportional to its length.
     static func of(html: String) -> String {
         var output = ""
         /// The element whose content is left out.
@@ -56,7 +57,7 @@ enum PlainText {
         return value
     }
 
-    /// White space within a line is one space.
+    /// Appends a text, with each run of white space as one space.
     private static func append(_ run: String, to output: inout String) {
         for character in run {
             guard character.isWhitespace else {
@@ -67,7 +68,7 @@ enum PlainText {
         }
     }
 
-    /// At most one empty line follows another.
+    /// Ends a line, unless an empty line was just added.
     private static func endLine(_ output: inout String) {
         if output.last == " " { output.removeLast() }
         guard !output.isEmpty, !output.hasSuffix("\n\n") else { return }

@@ -1,12 +1,11 @@
 import EmulatorCore
 import Time
 
-// What Firebase sends to people lies in the world's inbox.
-// https://firebase.google.com/docs/auth/custom-email-handler
+// Firebase's mails and texts go to the world's inbox. https://firebase.google.com/docs/auth/custom-email-handler
 
 extension FirebaseCall {
-    /// Sends the mail that carries a code. The diagnosis says that the relay of a provider refused it: Firebase doesn't hear of
-    /// that, so the answer doesn't tell.
+    /// Sends the mail with a code. The diagnosis says that a provider's relay refused it: Firebase doesn't learn that,
+    /// so the answer doesn't tell it.
     func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async throws -> Diagnosis? {
         let template = template(code.kind)
         let sender = Mailbox("\(template.senderLocalPart)@\(project.host)", name: template.senderDisplayName)
@@ -28,7 +27,7 @@ extension FirebaseCall {
         return diagnosis
     }
 
-    /// Hands a mail to the provider that relays messages to its recipient, if any does.
+    /// Hands a mail to the provider that relays messages to its recipient, if there is one.
     private func relay(
         _ code: OutOfBandCode, from sender: Mailbox
     ) async throws -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
@@ -53,7 +52,7 @@ extension FirebaseCall {
 
     static let textTemplate = "%LOGIN_CODE% is your verification code for %APP_NAME%."
 
-    /// Sends the text message that carries a code. Who it is from isn't documented.
+    /// Sends the text message with a code. Its sender isn't documented.
     /// <https://support.google.com/firebase/answer/7000714>
     func text(_ code: String, to phoneNumber: String) throws {
         let placeholders = Placeholders(values: ["LOGIN_CODE": code, "APP_NAME": project.appName])
@@ -66,12 +65,12 @@ extension FirebaseCall {
 }
 
 extension OutOfBandCode {
-    /// A new address is verified where it is, an old one recovered where it was.
+    /// The address to which the code is sent: the new one to verify it, the old one to recover it.
     var recipient: String { kind == .verifyAndChangeEmail ? newEmail ?? email : email }
 }
 
 extension SecondFactor {
-    /// In a mail; how Firebase words an authenticator app isn't documented.
+    /// The factor's name in a mail; Firebase's name of an authenticator app isn't documented.
     fileprivate var description: String {
         switch kind {
         case .phone(let number): number

@@ -3,15 +3,15 @@ import JOSE
 import JSON
 import WebAuthn
 
-// v2 accounts/passkeyEnrollment:start, :finalize
+// The methods v2 accounts/passkeyEnrollment:start and :finalize:
 // https://sources.debian.org/data/main/p/python-googleapi/2.180.0-1/docs/dyn/identitytoolkit_v2.accounts.passkeyEnrollment.html
 //
-// Quirks: passkeys are a preview: what is documented of them is Google's discovery document, and what the SDKs' branches
-// send and read. Where the project takes fake credentials, an answer that holds an `id` and nothing else is believed, as the
-// official emulator believes it.
+// Quirks: passkeys are a preview: their only documentation is Google's discovery document, and what the SDKs' branches
+// send and read. If the project takes fake credentials, an answer with an `id` and nothing else is believed, as in the
+// official emulator.
 
 extension FirebaseProvider {
-    /// Milliseconds for which the client waits for the person; the official emulator's.
+    /// The milliseconds for which the client waits for the person, as in the official emulator.
     static let passkeyTimeout: JSONValue = 60_000
 
     func startPasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -31,7 +31,7 @@ extension FirebaseProvider {
             ],
             "timeout": FirebaseProvider.passkeyTimeout,
             "excludeCredentials": .array(known.map { ["type": "public-key", "id": .string(Base64.encode($0))] }),
-            // Whoever signs in has named nobody, so the authenticator must know the user.
+            // A sign-in doesn't name the user, so the authenticator must know the user.
             "authenticatorSelection": [
                 "residentKey": "required", "requireResidentKey": true, "userVerification": "required",
             ],
@@ -72,7 +72,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// The passkey that an authenticator has made.
+    /// Returns the passkey that an authenticator has made.
     private func passkey(
         _ response: PasskeyResponse, _ name: String, of user: User, at party: RelyingParty, _ call: FirebaseCall
     ) throws -> Passkey {

@@ -3,12 +3,14 @@ import JOSE
 import Time
 import WebAuthn
 
-/// What a client sends of an authenticator's answer: `id`, and below `response` what the browser's `PublicKeyCredential` has.
-/// Google's discovery document has other names for the same. Bytes come in base64 or base64url.
+/// An authenticator's answer in a request: `id`, and below `response` the members of the browser's
+/// `PublicKeyCredential`. Google's discovery document has other names for them. Bytes are in base64 or base64url.
 struct PasskeyResponse: Sendable {
     let id: String
     private let response: MessageFields?
 
+    /// Reads the answer.
+    ///
     /// - Throws: `INVALID_CREDENTIAL_ID`.
     init(_ fields: MessageFields) throws(FirebaseError) {
         let credentialID = try fields.text("credentialId")
@@ -22,9 +24,11 @@ struct PasskeyResponse: Sendable {
         response = try fields.nested("response") ?? attestation ?? assertion
     }
 
-    /// Whether it is a name and nothing else, as the official emulator takes it.
+    /// Whether it has an ID and nothing else, as the official emulator takes it.
     var isFake: Bool { response == nil }
 
+    /// Returns the client data.
+    ///
     /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE`.
     func clientData() throws(FirebaseError) -> ClientData {
         let other = try response?.text("clientDataJson")
@@ -32,7 +36,9 @@ struct PasskeyResponse: Sendable {
         do { return try ClientData(parsing: bytes) } catch { throw .invalidAuthenticator(error.description) }
     }
 
-    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` where the field is missing or isn't in base64.
+    /// Returns the bytes of a field.
+    ///
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` if the field is missing or isn't in base64.
     func bytes(_ name: String, or other: String? = nil) throws(FirebaseError) -> [UInt8] {
         guard let text = try response?.text(name) ?? other else {
             throw .invalidAuthenticator("the field \(name) is missing")
@@ -43,7 +49,7 @@ struct PasskeyResponse: Sendable {
         return bytes
     }
 
-    /// The user that the authenticator names, if it names one.
+    /// Returns the user handle of the authenticator, if it has one.
     func userHandle() throws(FirebaseError) -> [UInt8]? {
         guard try response?.text("userHandle") != nil else { return nil }
         return try bytes("userHandle")
@@ -51,14 +57,16 @@ struct PasskeyResponse: Sendable {
 }
 
 extension FirebaseError {
-    /// The code is the Android SDK's `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
+    /// Returns an error with the Android SDK's code `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
     static func invalidAuthenticator(_ reason: String) -> FirebaseError {
         FirebaseError("INVALID_AUTHENTICATOR_RESPONSE", because: reason)
     }
 }
 
 extension FirebaseCall {
-    /// - Throws: `PASSKEY_NOT_ENABLED`.
+    /// Returns the project's relying party.
+    ///
+    /// - Throws: `PASSKEY_NOT_ENABLED` if it has none.
     func relyingParty() throws(FirebaseError) -> RelyingParty {
         guard let party = project.relyingParty else {
             throw FirebaseError(
@@ -68,7 +76,8 @@ extension FirebaseCall {
         return party
     }
 
-    /// A challenge, as the answer has it: in base64 with padding, because Apple's SDK reads no other.
+    /// Makes a challenge and returns it in the answer's form: in base64 with padding, because Apple's SDK reads no
+    /// other.
     func makeChallenge(for localId: String? = nil) throws -> String {
         try update { tables in
             let bytes = tables.random.bytes(32)
@@ -106,20 +115,20 @@ extension FirebaseCall {
         FirebaseError("MISSING_AUTHENTICATOR_RESPONSE", because: "\(name) is missing")
     }
 
-    /// The web SDK's code, and the official emulator's.
+    /// Returns an error with the web SDK's code, or the official emulator's.
     func passkeyExists() -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
             because: "a user of the project has this passkey already")
     }
 
-    /// The same.
+    /// Returns an error with the web SDK's code, or the official emulator's.
     func unknownPasskey(_ id: String) -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
             because: "no user of the project has the passkey \(Diagnosis.quote(id))")
     }
 
-    /// What is said to a user who deletes a passkey that isn't there: nothing by the official emulator.
+    /// Returns the error for the deletion of a passkey that doesn't exist; the official emulator has none.
     func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }

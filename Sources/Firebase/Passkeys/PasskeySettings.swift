@@ -2,7 +2,7 @@ import JSON
 import OAuth
 import WebAuthn
 
-/// Whether and where people may sign in to a project with passkeys, as in the administrator's `PasskeyConfig`.
+/// The settings of passkeys in a project, as in the administrator's `PasskeyConfig`.
 /// <https://pub.dev/documentation/firebaseapis/latest/identitytoolkit_v2/GoogleCloudIdentitytoolkitAdminV2PasskeyConfig-class.html>
 struct PasskeySettings: SchemaObject {
     let isEnabled: Bool
@@ -28,7 +28,7 @@ struct PasskeySettings: SchemaObject {
                 + "authorized domains below it, and http pages of this machine where the domain is `localhost`.")
     }
 
-    /// Who asks for passkeys in a project with these domains.
+    /// Returns the relying party of a project with these domains.
     func relyingParty(authorizedDomains: [String], returnDomains: [String]) -> RelyingParty {
         let id = relyingPartyID ?? authorizedDomains.first ?? "localhost"
         let (expected, domains) = (Set(expectedOrigins), Set(returnDomains))
@@ -43,7 +43,7 @@ struct PasskeySettings: SchemaObject {
 }
 
 extension Project {
-    /// `nil` where passkeys aren't configured or aren't enabled.
+    /// The relying party; `nil` if passkeys aren't configured or aren't enabled.
     var relyingParty: RelyingParty? {
         guard let passkeys = providers.passkey, passkeys.isEnabled else { return nil }
         return passkeys.relyingParty(authorizedDomains: authorizedDomains, returnDomains: returnDomains)

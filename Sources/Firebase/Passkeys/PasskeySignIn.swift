@@ -3,11 +3,11 @@ import JOSE
 import JSON
 import WebAuthn
 
-// v2 accounts/passkeySignIn:start, :finalize
+// The methods v2 accounts/passkeySignIn:start and :finalize:
 // https://sources.debian.org/data/main/p/python-googleapi/2.180.0-1/docs/dyn/identitytoolkit_v2.accounts.passkeySignIn.html
 //
-// Quirks: nobody is named at the start; the passkey says who signs in. A second factor isn't asked for: an authenticator
-// that has verified the person is two factors. What production does isn't documented.
+// Quirks: the start names no user; the passkey says who signs in. No second factor is asked for: an authenticator that
+// has verified the person is two factors. What production does isn't documented.
 
 extension FirebaseProvider {
     func startPasskeySignIn(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -50,7 +50,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// The proof that the authenticator gave; `nil` for a fake passkey.
+    /// Returns the authenticator's proof; `nil` for a fake passkey.
     private func assertion(
         _ response: PasskeyResponse, _ passkey: Passkey, of user: User, at party: RelyingParty, _ call: FirebaseCall
     ) throws -> Assertion? {

@@ -3,19 +3,23 @@ import JSON
 import EmulatorCore
 import Time
 
-// v2 accounts/mfaEnrollment:start, :finalize, :withdraw
+// The methods v2 accounts/mfaEnrollment:start, :finalize and :withdraw:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start
 //
-// Quirks: a user needs a verified address, may enrol five numbers and one authenticator app, and can't be anonymous or have
-// signed in by phone. An authenticator app needs a name. Withdrawing a factor ends the sessions that began before.
-// What production answers was recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
+// Quirks: a user needs a verified address, may enrol five numbers and one authenticator app, and can't be anonymous or
+// have signed in by phone. An authenticator app needs a name. Withdrawing a factor ends the sessions that began before.
+// Production's answers were recorded in September 2026: https://github.com/t-k/fireemu,
+// conformance/auth-mfa-production.json
 
 extension FirebaseProvider {
-    /// Recorded as `interactions#phone-start-at-limit`, where an authenticator app may still be enrolled (`#totp-start-at-limit`).
+    /// The greatest number of phones. Recorded as `interactions#phone-start-at-limit`, when an authenticator app may
+    /// still be enrolled (`#totp-start-at-limit`).
     static let largestNumberOfPhones = 5
-    /// Recorded as `lifetime`: after 870 seconds an enrolment ends well, after 930 it doesn't; `finalizeDeadline` is +900s.
+    /// The time in which an enrolment must end. Recorded as `lifetime`: it succeeds after 870 seconds and fails after
+    /// 930; `finalizeDeadline` is +900s.
     private static let enrollmentWindow = TimeSpan.minutes(15)
-    /// How long the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); when it ends isn't documented.
+    /// The time for which the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); its
+    /// end isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -96,10 +100,10 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body, diagnosis: try await tell(call, of: factor, user))
     }
 
-    /// What a factor is to be, and what was shown for it.
+    /// A factor to enrol, as its proof shows it.
     private struct Enrolled: Sendable {
         let kind: SecondFactor.Kind
-        /// For an authenticator app, the enrolment that ends with this, and the time step of the code.
+        /// The enrolment of an authenticator app that this completes, and the time step of its code.
         var session: String?
         var step: Int64?
     }
@@ -118,7 +122,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        // Recorded as `sms#withdraw-first-phone`: who signed in with another factor still has.
+        // Recorded as `sms#withdraw-first-phone`: a session that began with another factor keeps it.
         let use = signedIn.secondFactor.flatMap { $0.id == id ? nil : $0 }
         return FirebaseAnswer(body: answer(try call.openSession(user, provider: signedIn.provider, secondFactor: use)))
     }
@@ -130,7 +134,7 @@ extension FirebaseProvider {
     // MARK: - Checks
 
     private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseCall.SignedIn {
-        // As in the official emulator, this comes before anything that the request says.
+        // As in the official emulator, this is checked before anything in the request.
         if call.isInEmulatorMode { try requireAnyFactor(call) }
         let signedIn = try call.signedIn(call.text("idToken"), missing: "INVALID_ID_TOKEN")
         try requireAnyFactor(call)
@@ -148,7 +152,8 @@ extension FirebaseProvider {
         return signedIn
     }
 
-    /// Recorded as `interactions#phone-start-at-limit` and `totp/enroll#start-second-totp`.
+    /// Checks that the user may have one more factor of this kind. Recorded as `interactions#phone-start-at-limit` and
+    /// `totp/enroll#start-second-totp`.
     private func checkCount(_ kind: SecondFactor.Kind, of user: User) throws(FirebaseError) {
         var phones = 0
         var apps = 0
@@ -203,7 +208,7 @@ extension FirebaseProvider {
         let pending = try call.read { (tables) throws(FirebaseError) in
             try FirebaseProvider.pendingSecret(session, call, tables)
         }
-        // Recorded as `totp/enroll#finalize-missing-code`: it comes before the code.
+        // Recorded as `totp/enroll#finalize-missing-code`: the name is checked before the code.
         guard displayName != nil else {
             throw FirebaseError(
                 "MISSING_DISPLAY_NAME", "display name cannot be empty",
@@ -213,7 +218,7 @@ extension FirebaseProvider {
             kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
     }
 
-    /// The enrolment of an authenticator app that `session` names and that can still end.
+    /// Returns the enrolment of an authenticator app that `session` names, if it can still be completed.
     ///
     /// Recorded as `totp/enroll#finalize-again` and `lifetime#aged-session-t930`.
     private static func pendingSecret(

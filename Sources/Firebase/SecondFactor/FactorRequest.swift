@@ -5,23 +5,25 @@ import Time
 /// A second factor that a request gives to a user.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update#MfaInfo>
 struct FactorRequest: Sendable {
-    /// `nil` where one is to be made.
+    /// The ID; `nil` if one is to be made.
     let id: String?
-    /// `nil` for an authenticator app, which the user must have already: its secret isn't part of a request.
+    /// The number; `nil` for an authenticator app, which the user must have already, since a request doesn't have its
+    /// secret.
     let phoneNumber: String?
     let displayName: String?
     let enrolledAt: Instant?
 
-    /// Where the factors' IDs come from.
+    /// The origin of the factors' IDs.
     enum IDs {
-        /// They are made here, whatever the request says: a new user has none yet.
+        /// New IDs are made, whatever the request has: a new user has no factors yet.
         case made
-        /// Each factor has one; where one hasn't, it is made, which the official emulator doesn't.
+        /// The IDs are the request's. A factor without one gets a new ID, which the official emulator doesn't do.
         case given
     }
 
-    /// A number that occurs twice is one factor. What production says was recorded as `admin-factors#admin-set-invalid-phone-ia` and
-    /// `interactions#admin-set-six-factors`; the official emulator has codes of its own, and no limit.
+    /// Reads a list of factors. A number that occurs twice is one factor. Production's refusals were recorded as
+    /// `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`; the official emulator has
+    /// codes of its own, and no limit.
     ///
     /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator mode
     ///   `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`.
@@ -63,7 +65,8 @@ struct FactorRequest: Sendable {
         return factors
     }
 
-    /// `known` are the factors that the user has, by their IDs. A factor that stays keeps the time of its enrolment.
+    /// Makes the factor. `known` are the user's present factors by their IDs. A factor that stays keeps the time of its
+    /// enrolment.
     func factor(
         among known: [String: SecondFactor], _ tables: inout Transaction
     ) throws(FirebaseError) -> SecondFactor {
@@ -89,8 +92,8 @@ struct FactorRequest: Sendable {
 }
 
 extension Instant {
-    /// As Google writes times: `2026-01-02T03:04:05.678Z`; the fraction may be missing or have up to nine digits, of which
-    /// three count.
+    /// Reads a time in Google's form, `2026-01-02T03:04:05.678Z`. The fraction may be missing or have up to nine
+    /// digits, of which three count.
     init?(withMilliseconds text: String) {
         let parts = text.split(separator: ".", maxSplits: 1)
         guard parts.count == 2 else {

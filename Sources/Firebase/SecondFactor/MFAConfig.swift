@@ -1,29 +1,30 @@
 import EmulatorCore
 import JSON
 
-/// Multi-factor authentication as a project's `mfa` or a tenant's `mfaConfig` was written: it may name providers that mean nothing.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
+/// The multi-factor settings as a project's `mfa` or a tenant's `mfaConfig` was written: they may name providers
+/// without effect. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
 struct MFAConfig: Codable, Sendable {
-    /// `providerConfigs` for authenticator apps.
+    /// The `providerConfigs` for authenticator apps.
     struct AuthenticatorApps: Codable, Sendable {
         var state: String
-        /// `nil` where nobody has said, which answers don't tell from zero.
+        /// The number; `nil` if it wasn't set, which answers don't distinguish from zero.
         var adjacentIntervals: Int64?
     }
 
-    /// `nil` where nobody has said.
+    /// The state; `nil` if it wasn't set.
     var state: String?
-    /// Each at most once.
+    /// The enabled providers, each at most once.
     var enabledProviders: [String] = []
-    /// Whether authenticator apps may be second factors: `nil` where nobody has said.
+    /// The settings of authenticator apps; `nil` if they weren't set.
     var apps: AuthenticatorApps?
 
     static let phone = "PHONE_SMS"
 
-    /// Whether anybody has said anything.
+    /// Whether anything was set.
     var isSet: Bool { state != nil || !enabledProviders.isEmpty || apps != nil }
 
-    /// What it comes to. The default of the intervals is documented: <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
+    /// The effective settings. The default of the intervals is documented:
+    /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     var effect: MFA {
         let isPhone = enabledProviders.contains(MFAConfig.phone)
         let isTOTP = apps.map { $0.state == "ENABLED" || $0.state == "MANDATORY" } ?? false
@@ -32,9 +33,9 @@ struct MFAConfig: Codable, Sendable {
             adjacentIntervals: apps?.adjacentIntervals ?? TOTP.adjacentIntervals)
     }
 
-    /// With `listsNone`, no provider is an empty list, as at the official emulator. No adjacent interval is left out, as protobuf
-    /// leaves zeros out (recorded as `config#write-adjacent-zero`); the default isn't told, either (firebase-admin-node,
-    /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
+    /// Returns the resource. With `listsNone`, no provider is an empty list, as in the official emulator. An interval
+    /// of zero is left out, as protobuf does (recorded as `config#write-adjacent-zero`), and so is the default
+    /// (firebase-admin-node, test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject([("state", .string(state ?? "DISABLED"))])
         if listsNone || !enabledProviders.isEmpty {
@@ -53,7 +54,7 @@ struct MFAConfig: Codable, Sendable {
 }
 
 extension MFAConfig {
-    /// As a seed has it.
+    /// Makes the settings of a seed.
     init(_ mfa: MFA) {
         self.init(
             state: mfa.isOn ? mfa.state : nil,
@@ -68,9 +69,11 @@ extension MFAConfig {
     private static let providers = ["PROVIDER_UNSPECIFIED", phone]
     private static let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.MultiFactorAuthConfig"
 
-    /// Sets the fields that the mask names below `path`; `given` is what the request says, and `message` how errors call it.
+    /// Sets the fields that the mask names below `path`. `given` is the request's part, and `message` its name in
+    /// errors.
     ///
-    /// What is refused was recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and `#write-unknown-provider`.
+    /// The refusals were recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and
+    /// `#write-unknown-provider`.
     mutating func change(
         _ given: MessageFields?, _ mask: UpdateMask, at path: String, message: String
     ) throws(FirebaseError) {
@@ -89,7 +92,8 @@ extension MFAConfig {
         if mask.names("\(path).providerConfigs") { self.apps = apps }
     }
 
-    /// Without `totpProviderConfig`, a configuration says nothing (recorded as `config#write-totp-without-provider-config`).
+    /// Reads the settings of authenticator apps. A configuration without `totpProviderConfig` is ignored (recorded as
+    /// `config#write-totp-without-provider-config`).
     private static func apps(
         _ given: MessageFields?, _ message: String
     ) throws(FirebaseError) -> AuthenticatorApps? {
@@ -110,7 +114,7 @@ extension MFAConfig {
         return nil
     }
 
-    /// An enumeration's value, given by its name or its number. The first name of a state means the second.
+    /// Returns the name of an enumeration's value, given by name or number. The first name of a state means the second.
     private static func name(
         _ text: String, _ names: [String], _ field: String, _ type: String
     ) throws(FirebaseError) -> String {

@@ -15,12 +15,12 @@ struct SecondFactor: Codable, Sendable {
     let kind: Kind
     var displayName: String?
     let enrolledAt: Instant
-    /// The time step of the last code of an authenticator app that was accepted. Neither its code nor an earlier one is accepted again.
-    /// <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
+    /// The time step of the last accepted code of an authenticator app. Neither that code nor an earlier one is
+    /// accepted again. <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
     var usedStep: Int64?
 
-    /// Whether the code of this step hasn't been used up. A step that the world's clock hasn't reached, since it was set back, doesn't
-    /// count.
+    /// Whether the code of this step can still be used. A used step is ignored if the world's clock was set back to
+    /// before it.
     func takes(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true
@@ -28,7 +28,7 @@ struct SecondFactor: Codable, Sendable {
         return step > usedStep
     }
 
-    /// In claims.
+    /// The name of the kind in claims.
     var claim: String {
         switch kind {
         case .phone: "phone"
@@ -36,8 +36,9 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Who has shown only a first factor sees the end of a number. The official emulator's has the number twice; production's
-    /// times have six digits after the second, or none (`sms#lookup-new-token`, `admin-factors#admin-lookup-imported`).
+    /// Returns the factor for an answer. A caller who has passed only the first factor sees just the end of a number.
+    /// The official emulator's form has the number twice; production's times have six digits after the second, or none
+    /// (`sms#lookup-new-token`, `admin-factors#admin-lookup-imported`).
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject([("mfaEnrollmentId", .string(id))])
         info["displayName"] = displayName.map { .string($0) }
@@ -53,14 +54,14 @@ struct SecondFactor: Codable, Sendable {
     }
 }
 
-/// The second factor that a session was opened with.
+/// The second factor with which a session began.
 struct SecondFactorUse: Codable, Sendable {
     let claim: String
     let id: String
 }
 
-/// A first factor that was right, of a user who must show a second one. It may be shown again, as in production, until its time is
-/// over: what works once is the second factor's code.
+/// A correct first factor of a user who must pass a second one. It may be used again until it expires, as in
+/// production: only the second factor's code works once.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
         "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
@@ -68,15 +69,15 @@ struct PendingSecondFactor: TokenRow {
 
     let token: String
     let user: User.Key
-    /// `sign_in_provider`
+    /// The claim `sign_in_provider`.
     let provider: String
     let begun: Instant
     var attributes = CustomClaims()
 
-    /// Recorded as `lifetime-sms`: after 450 seconds a text is sent, after 600 it isn't.
+    /// The end of its validity. Recorded as `lifetime-sms`: after 450 seconds a text is sent, after 600 it isn't.
     var expires: Instant { begun + .minutes(10) }
-    /// How long an authenticator app's code is taken. Recorded as `lifetime` and `lifetime-short`: after 290 seconds it is, after 300 it
-    /// isn't.
+    /// The end of the time for an authenticator app's code. Recorded as `lifetime` and `lifetime-short`: after 290
+    /// seconds a code is accepted, after 300 it isn't.
     var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
@@ -95,14 +96,14 @@ struct PendingSecret: TokenRow {
     var isUsed = false
 }
 
-/// One-time passwords by time: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.
+/// Time-based one-time passwords: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.
 enum TOTP {
     static let period: Int64 = 30
     static let digits = 6
-    /// Steps before and after the present one whose codes are taken: the service's default.
+    /// The number of steps before and after the present one whose codes are accepted: the service's default.
     /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     static let adjacentIntervals: Int64 = 5
-    /// A project can't have more. Recorded as `config#write-adjacent-eleven`.
+    /// The greatest number in a project. Recorded as `config#write-adjacent-eleven`.
     static let largestIntervals: Int64 = 10
 
     static func code(_ secret: [UInt8], step: Int64) -> String {
@@ -113,19 +114,20 @@ enum TOTP {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// The step, among those around `time`, whose code it is; the latest one of several.
+    /// Returns the time step, around `time`, that has this code; the latest, if there are several.
     static func step(of code: String, _ secret: [UInt8], at time: Instant, give intervals: Int64) -> Int64? {
         steps(around: time, give: intervals).last { TOTP.code(secret, step: $0) == code }
     }
 
-    /// The steps whose codes are accepted.
+    /// Returns the steps whose codes are accepted.
     static func steps(around time: Instant, give intervals: Int64) -> ClosedRange<Int64> {
         let now = time.seconds / period
         return now - intervals...now + intervals
     }
 }
 
-/// <https://www.rfc-editor.org/rfc/rfc4648#section-6>, upper case without padding: how secrets are shown.
+/// The encoding in which secrets are shown: <https://www.rfc-editor.org/rfc/rfc4648#section-6>, upper case without
+/// padding.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
@@ -144,7 +146,7 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// `nil` for a character that isn't in the alphabet.
+    /// Decodes a text; `nil` if it has a character that isn't in the alphabet.
     static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (buffer, bits) = (0, 0)

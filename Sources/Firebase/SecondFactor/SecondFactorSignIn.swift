@@ -1,16 +1,16 @@
 import JSON
 import EmulatorCore
 
-// v2 accounts/mfaSignIn:start, :finalize
+// The methods v2 accounts/mfaSignIn:start and :finalize:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaSignIn/start
 //
-// Quirks: after the first factor there is no token, but mfaPendingCredential and the list of second factors. The credential works
-// for ten minutes, with an authenticator app for five, however often it is shown. A code of an authenticator app works once, and
-// no earlier one works after it. A test number's code works again.
-// What production answers was recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
+// Quirks: the first factor is answered without a token, but with mfaPendingCredential and the list of second factors.
+// That credential works for ten minutes, with an authenticator app for five, however often it is used. A code of an
+// authenticator app works once, and no earlier one works after it. A test number's code works again. Production's
+// answers were recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
 
 extension FirebaseCall {
-    /// The time step whose code it is.
+    /// Returns the time step of a code.
     ///
     /// - Throws: `INVALID_CODE`.
     func step(ofCode code: String, _ secret: [UInt8]) throws(FirebaseError) -> Int64 {
@@ -24,15 +24,15 @@ extension FirebaseCall {
 }
 
 extension FirebaseCall {
-    /// What is wrong with a request that lacks a part: the official emulator has a code for each, production says it of all in one
-    /// sentence.
+    /// Returns the error for a request that lacks a part: the official emulator has a code for each, production one
+    /// sentence for all.
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
 }
 
 extension FirebaseProvider {
-    /// The first factor that the request goes on from, and its user.
+    /// Returns the first factor that the request continues, and its user.
     private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
         guard let text = try call.text("mfaPendingCredential") else {
             throw call.missing("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
@@ -49,7 +49,7 @@ extension FirebaseProvider {
         return (pending, user)
     }
 
-    /// Recorded as `lifetime-sms#sms-start-aged-m600`.
+    /// Checks that the first factor hasn't expired. Recorded as `lifetime-sms#sms-start-aged-m600`.
     private func checkAge(_ pending: PendingSecondFactor, _ call: FirebaseCall) throws(FirebaseError) {
         guard pending.expires <= call.exchange.world.now else { return }
         throw FirebaseError(
@@ -108,7 +108,7 @@ extension FirebaseProvider {
             user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
         // Production signs in a user who was disabled, or got another password, after the first factor:
         // https://github.com/t-k/fireemu, conformance/auth-mfa-production.json, `interactions#finalize-x-disabled` and
-        // `#finalize-x-after-password-change`. The official emulator looks again.
+        // `#finalize-x-after-password-change`. The official emulator checks again.
         if call.isInEmulatorMode, agreed.user.disabled { throw FirebaseError.userIsDisabled(agreed.user) }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)
         let tokens = try call.openSession(

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// A tenant that a project's seed holds.
+/// A tenant in a project's seed.
 package struct SeededTenant: SchemaObject {
     let id: String
     let displayName: String?
@@ -11,7 +11,7 @@ package struct SeededTenant: SchemaObject {
     let isDisabled: Bool
     let mfa: MFA
     let testNumbers: [String: String]
-    /// `nil` where the tenant has all of the project's.
+    /// The tenant's providers; `nil` if it has all of the project's.
     private(set) var providers: TenantProviders?
     let users: [SeededUser]
 
@@ -36,7 +36,7 @@ package struct SeededTenant: SchemaObject {
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
     }
 
-    /// `providers` are the project's, as the seed has them.
+    /// Returns the tenant completed by `providers`, the project's in the seed.
     func inheriting(from providers: JSONValue?) -> SeededTenant {
         var tenant = self
         tenant.providers?.inherit(from: providers)
@@ -44,9 +44,9 @@ package struct SeededTenant: SchemaObject {
     }
 }
 
-/// Which providers of identities a tenant has, and what is different about them in the tenant.
+/// The identity providers of a tenant, and how they differ from the project's.
 struct TenantProviders: SchemaObject {
-    /// What the seed says of each, by the provider's ID.
+    /// The members that the seed gives for each, by the provider's ID.
     private let differences: [(id: String, members: JSONObject)]
     private(set) var sources: [any KnownSource] = []
     private(set) var openID: [(id: String, provider: SeededOpenIDProvider)] = []
@@ -69,7 +69,7 @@ struct TenantProviders: SchemaObject {
         fields.optional(Source.id, .part(of: Source.self), "\(Source.title); what isn't said is as in the project's.")
     }
 
-    /// `providers` are the project's, as the seed has them.
+    /// Completes the providers by `providers`, the project's in the seed.
     mutating func inherit(from providers: JSONValue?) {
         for (id, members) in differences {
             if let type = IdentitySources.source(id) {
@@ -89,7 +89,7 @@ struct TenantProviders: SchemaObject {
         return Object(reading: (inherited ?? own).value)
     }
 
-    /// Checks that each is whole, and what it says of other parts of the seed.
+    /// Checks that each provider is complete, and its references to other parts of the seed.
     static func check(_ providers: LocatedJSON?, of project: LocatedJSON, _ references: inout SeedReferences) {
         for (id, own) in providers?.members ?? [] {
             let schema = IdentitySources.source(id)?.schema ?? SeededOpenIDProvider.schema

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// A tenant: users of their own within a project, and how they may sign in.
+/// A tenant: a separate set of users in a project, with its sign-in methods.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct Tenant: Row {
     static let table = Table<Tenant>("firebase.tenant", sortedBy: order)
@@ -13,27 +13,27 @@ struct Tenant: Row {
     var allowsPasswords = false
     var allowsEmailLinks = false
     var allowsAnonymous = false
-    /// Nobody may sign in, and administrators may not manage its users.
+    /// Whether the tenant is disabled: nobody may sign in, and administrators may not manage its users.
     var isDisabled = false
     var mfa = MFAConfig()
-    /// `nil` where the project's setting holds.
+    /// Whether addresses are protected from enumeration; `nil` if the project's setting applies.
     var hidesEmails: Bool?
-    /// Numbers that may be second factors, and the code that each takes.
+    /// The code for each test number. They may be second factors.
     var testNumbers: [String: String] = [:]
-    /// Whether it came into being when it was named, and nobody has set it up.
+    /// Whether it was created because a request named it, and nobody has set it up.
     var isImplicit = false
-    /// Whether the seed holds it, which may also say what its providers are.
+    /// Whether it is in the seed, which may also set its providers.
     var isSeeded = false
     var others = OtherSettings()
 
     var key: UserPool { UserPool(project: project, tenant: id) }
 
-    /// What the texts of a project's tenants begin with.
+    /// Returns the common prefix of the index texts of a project's tenants.
     static func place(of project: String) -> String { "\(project)\0" }
 
-    /// As an administrator sees it. In emulator mode it has `tenantId` and everything that is off, as the official emulator's has;
-    /// production tells only what is on. Recorded as `tenant/manage` (https://github.com/t-k/fireemu,
-    /// conformance/auth-tenant-blocking-production.json).
+    /// Returns the tenant for an administrator. In emulator mode it has `tenantId` and everything that is off, as in
+    /// the official emulator; production returns only what is on. Recorded as `tenant/manage`
+    /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
     func document(in call: FirebaseCall) -> JSONObject {
         var body = JSONObject([("name", .string("\(call.resourceName)/tenants/\(id)"))])
         if call.isInEmulatorMode { body["tenantId"] = .string(id) }
@@ -50,8 +50,8 @@ struct Tenant: Row {
             let numbers = testNumbers.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }
             body["testPhoneNumbers"] = .object(JSONObject(numbers))
         }
-        // Off is an empty object at both addresses: firebase-admin-node, test/integration/auth.spec.ts, "updateTenant() should
-        // resolve with the updated tenant".
+        // If it is off, both addresses have an empty object: firebase-admin-node, test/integration/auth.spec.ts,
+        // "updateTenant() should resolve with the updated tenant".
         body["emailPrivacyConfig"] = hidesEmails.map { $0 ? ["enableImprovedEmailPrivacy": true] : [:] }
         body.merge(others.members)
         return body
@@ -66,7 +66,7 @@ struct DeletedTenant: Row {
 }
 
 extension Tenant {
-    /// One that nobody has set up, as the official emulator makes one when it is named: everything is enabled.
+    /// Makes a tenant that nobody has set up, as the official emulator does when one is named: everything is enabled.
     init(unconfigured id: String, of project: String) {
         self.init(
             project: project, id: id, allowsPasswords: true, allowsEmailLinks: true, allowsAnonymous: true,
@@ -75,10 +75,11 @@ extension Tenant {
 }
 
 extension Project {
-    /// The project as it is for the users of a tenant.
+    /// Returns the project with the settings that apply to the users of a tenant.
     ///
-    /// In production, a tenant doesn't inherit the protection from enumeration, nor that several users may have one address
-    /// (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`); at the official emulator it does.
+    /// In production, a tenant inherits neither the protection from enumeration nor the permission for several users to
+    /// have one address (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`); in the official
+    /// emulator it does.
     func within(_ tenant: Tenant, inEmulatorMode isInEmulatorMode: Bool) -> Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil

@@ -2,16 +2,16 @@ import EmulatorCore
 import JSON
 import Time
 
-// v2 projects/P/tenants
+// The methods v2 projects/P/tenants:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants
 //
-// Quirks: a new tenant allows nothing that the request doesn't allow, and a PATCH without updateMask sets every field, those
-// that the body lacks to their defaults. What decides no sign-in here is kept and told all the same.
-// What production answers was recorded in September 2026: https://github.com/t-k/fireemu,
+// Quirks: a new tenant allows only what the request allows, and a PATCH without updateMask sets every field; those that
+// the body lacks get their defaults. Fields that affect no sign-in here are stored and returned all the same.
+// Production's answers were recorded in September 2026: https://github.com/t-k/fireemu,
 // conformance/auth-tenant-blocking-production.json, program tenant/manage.
 
 extension FirebaseProvider {
-    /// The tenant that the address names.
+    /// Returns the tenant that the path names.
     private func tenant(_ call: FirebaseCall) throws -> Tenant {
         try requireTenants(call)
         do {
@@ -22,7 +22,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Recorded as `tenant/switch-off`. The official emulator knows no such switch.
+    /// Checks that the project allows tenants. Recorded as `tenant/switch-off`. The official emulator has no such
+    /// setting.
     private func requireTenants(_ call: FirebaseCall) throws(FirebaseError) {
         guard !call.isInEmulatorMode, !call.project.allowsTenants else { return }
         throw FirebaseError(
@@ -44,7 +45,7 @@ extension FirebaseProvider {
         return answer(made, call)
     }
 
-    /// As in production, the name and five characters behind it.
+    /// Makes an ID: the name and five characters behind it, as in production.
     private func newTenantID(_ call: FirebaseCall, named name: String) throws -> String {
         let stem = name.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return try call.update { tables in
@@ -83,8 +84,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: JSONObject())
     }
 
-    /// In the order of their IDs' bytes, so that the last ID of a page says where the next one begins. A full page has a token, also
-    /// when nothing comes after it. A `pageSize` that is no size is as good as none.
+    /// Lists tenants, ordered by the bytes of their IDs, so the last ID of a page says where the next one begins. A
+    /// full page has a token even if no tenant follows. An invalid `pageSize` is ignored.
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try requireTenants(call)
         let query = call.exchange.request.queryForm
@@ -102,7 +103,7 @@ extension FirebaseProvider {
 }
 
 extension Tenant {
-    /// Fields that do nothing here.
+    /// The fields that have no effect here.
     private static let otherFields = [
         "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
         "mobileLinksConfig",
@@ -145,7 +146,7 @@ extension Tenant {
         isImplicit = false
     }
 
-    /// The official emulator takes any name.
+    /// Checks a name. The official emulator takes any.
     /// <https://cloud.google.com/identity-platform/docs/multi-tenancy-managing-tenants>
     private func check(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
         let isLong = (4...20).contains(name.utf8.count)
@@ -165,8 +166,9 @@ extension Tenant {
     }
 }
 
-/// Numbers that have a code of their own, of a project or tenant.
+/// Test numbers of a project or tenant, each with a code of its own.
 enum TestNumbers {
+    /// The greatest number of them:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let largest = 10
 
@@ -177,7 +179,7 @@ enum TestNumbers {
         var numbers: [String: String] = [:]
         for (number, code) in pairs {
             guard TextRule.phoneNumber.holds(number), let code = code.string, (1...16).contains(code.utf8.count) else {
-                // What production says isn't documented.
+                // Production's message isn't documented.
                 throw FirebaseError(
                     "INVALID_TESTING_PHONE_NUMBER",
                     because: "testPhoneNumbers: \(Diagnosis.quote(number)) isn't a number in E.164 with a code")
@@ -189,14 +191,14 @@ enum TestNumbers {
 }
 
 extension FirebaseError {
-    /// To administrators who manage tenants. Recorded as `tenant/manage#get-unknown`.
+    /// Returns the error for administrators who manage tenants. Recorded as `tenant/manage#get-unknown`.
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
         var error = FirebaseError("TENANT_NOT_FOUND", status: 404, diagnosis: diagnosis)
         error.statusName = "NOT_FOUND"
         return error
     }
 
-    /// A member that a message hasn't. Recorded as `tenant/manage#create-unknown-field`.
+    /// Returns the error for an unknown member of a message. Recorded as `tenant/manage#create-unknown-field`.
     fileprivate static func unknownName(_ name: String, at field: String) -> FirebaseError {
         let name = Place.shortened(name, to: 200)
         var error = invalidField(

@@ -3,40 +3,42 @@ import HTTPServer
 import JOSE
 import JSON
 
-// Whose users a call is about. SDKs send `tenantId` with a sign-in, and later only the ID token, which names the tenant, too.
+// The choice of the users that a call is about. SDKs send `tenantId` with a sign-in, and later only the ID token, which
+// names the tenant, too.
 
-/// An ID token of a request, decoded and not verified yet.
+/// An ID token of a request, decoded and not yet verified.
 struct DecodedIDToken: Sendable {
     let text: String
     let token: JWS
 
-    /// `nil` where the body has none or none that can be read: the method says what is wrong with it.
+    /// Decodes the body's token; `nil` if it has none that can be read: the method reports what is wrong with it.
     init?(_ body: JSONObject) {
         guard let text = body["idToken"]?.string, let token = try? JWS(parsing: text) else { return nil }
         self.text = text
         self.token = token
     }
 
-    /// The tenant that it says it is of.
+    /// The tenant in the token's claims.
     var tenantID: String? { token.claims["firebase"]?["tenant"]?.string }
 
     func isOf(_ project: Project) -> Bool { token.claims["aud"]?.string == project.id }
 }
 
 extension FirebaseProvider {
-    /// The tenant that a call names, by its path, its body or query, or by its ID token.
+    /// Returns the tenant that a call names by its path, its body or query, or its ID token.
     ///
-    /// - Throws: `TENANT_ID_MISMATCH` when two of these name different ones.
+    /// - Throws: `TENANT_ID_MISMATCH` if two of these differ.
     static func tenantID(
         of exchange: Exchange, _ body: JSONObject, _ idToken: DecodedIDToken?, _ project: Project
     ) throws(FirebaseError) -> String? {
-        // Behind a colon stands what is to be done with the tenant.
+        // The part behind a colon is the action on the tenant.
         var named = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) }
         let isInEmulatorMode = exchange.address.form == .prefix
-        // Who makes a user below a tenant makes it there, whatever the body says: `tenant/admin-accounts#create-in-a-body-tenant-b`.
+        // A user who is created below a tenant is created there, whatever the body names:
+        // `tenant/admin-accounts#create-in-a-body-tenant-b`.
         let isCreation = named != nil && exchange.address.path.hasSuffix("/accounts")
         if let value = body["tenantId"], !value.isNull, isInEmulatorMode || !isCreation {
-            // To protobuf, a number is a text as well (`tenant/selection#sign-in-number-tenant`).
+            // For protobuf, a number counts as a text (`tenant/selection#sign-in-number-tenant`).
             guard let id = value.string ?? (isInEmulatorMode ? nil : value.integer.map(String.init)) else {
                 throw .wrongType("tenant_id", "TYPE_STRING", value)
             }
@@ -46,7 +48,7 @@ extension FirebaseProvider {
             named = try agreed(named, id, "the query")
         }
         if let idToken, idToken.isOf(project), let id = idToken.tenantID {
-            // Recorded as `tenant/selection#lookup-tenant-b`. The official emulator says no more than the code.
+            // Recorded as `tenant/selection#lookup-tenant-b`. The official emulator answers only the code.
             named = try agreed(
                 named, id, "idToken",
                 detail: isInEmulatorMode ? nil : "Specified tenant ID mismatches with the ID token.")
@@ -64,7 +66,7 @@ extension FirebaseProvider {
             because: "\(place) is of tenant \(Diagnosis.quote(id)), the request is for \(Diagnosis.quote(named))")
     }
 
-    /// A call that is about the users of a project or of one of its tenants, whose settings hold then.
+    /// Makes a call about the users of a project or of one of its tenants, with the settings that apply to them.
     ///
     /// - Throws: `TENANT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is set (recorded as
     ///   `tenant/settings#auth-off-sign-in`); `PROJECT_DISABLED` in emulator mode.
@@ -91,6 +93,8 @@ extension FirebaseProvider {
             body: body, idToken: idToken)
     }
 
+    /// Returns a tenant of the project.
+    ///
     /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
     ///   `tenant/deletion#lookup-after-delete`).
     func tenant(_ id: String, of project: Project, in exchange: Exchange) throws -> Tenant {
@@ -119,7 +123,9 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// - Throws: `code`, unless people may sign in this way.
+    /// Checks that people may sign in by this method.
+    ///
+    /// - Throws: `code` if they may not.
     func require(_ method: String, or code: String) throws(FirebaseError) {
         guard !allows(method) else { return }
         guard let tenant else {
@@ -133,15 +139,17 @@ extension FirebaseCall {
             code, because: "\(settings[method] ?? method) of the tenant \(Diagnosis.quote(tenant)) isn't true")
     }
 
-    /// A project's links in e-mails go with its passwords, and are off in a new project of production's
-    /// (`tenant/actions#link-no-tenant`); the official emulator knows no such switch.
+    /// Whether a method is allowed. A project's links in e-mails need its passwords, and are off in a new project of
+    /// production (`tenant/actions#link-no-tenant`); the official emulator has no such setting.
     private func allows(_ method: String) -> Bool {
         guard method == "emailLink" else { return project.isEnabled(method) == true }
         let isAllowed = project.providers.emailLink ?? isInEmulatorMode
         return isAllowed && (tenant != nil || project.providers.password == true)
     }
 
-    /// - Throws: `UNSUPPORTED_TENANT_OPERATION` for the users of a tenant.
+    /// Checks that the call isn't about the users of a tenant.
+    ///
+    /// - Throws: `UNSUPPORTED_TENANT_OPERATION` if it is.
     func requireNoTenant(_ endpoint: String) throws(FirebaseError) {
         guard let tenant else { return }
         throw FirebaseError(

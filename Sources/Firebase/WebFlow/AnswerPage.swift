@@ -5,25 +5,27 @@ import JSON
 import OAuth
 import Time
 
-// The handler's last page in a sign-in of a web page. It hands an event on: of a pop-up to the frame that the SDK keeps in the
-// page that opened it, of a redirect by session storage, in which that frame finds it when the browser is back.
+// The handler's last page when a web page signs in. It passes on an event: after a pop-up to the frame that the SDK
+// keeps in the opening page; after a redirect through session storage, where that frame finds it when the browser is
+// back.
 //
-// Browsers give a frame in a page of another site storage of its own, so that production's redirects end with no result there:
-// https://firebase.google.com/docs/auth/web/redirect-best-practices. It is so here where the real host was named. In emulator
-// mode, where the daemon is 127.0.0.1 and the app localhost without anybody having chosen two sites, the daemon keeps the event.
-// Under which name, the frame learns from `document.referrer` of the page around it: the address of the handler's page.
+// Browsers partition the storage of a frame in a page of another site, so production's redirects end with no result
+// there: https://firebase.google.com/docs/auth/web/redirect-best-practices. The same happens here at the real host. In
+// emulator mode the daemon is at 127.0.0.1 and the app at localhost, and nobody has chosen two sites; so the daemon
+// stores the event. The frame learns its name from `document.referrer` of the page around it: the address of the
+// handler's page.
 
-/// The answer to a redirect, kept until the frame asks.
+/// The answer to a redirect, stored until the frame asks for it.
 struct KeptAnswer: TokenRow {
     static let table = Table<KeptAnswer>(
         "firebase.keptAnswer", limit: 2_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<KeptAnswer, UserPool>("pool") { $0.pool }
 
-    /// Its name, which can't be guessed.
+    /// A name that can't be guessed.
     let token: String
     let pool: UserPool
     let expires: Instant
-    /// For which of the SDK's apps it is: the world, the API key and the app's name.
+    /// The key of the SDK's app that gets the event: the world, the API key and the app's name.
     let storageKey: String
     /// The event as JSON.
     let event: String
@@ -33,7 +35,7 @@ extension WebFlow {
     var isPopup: Bool { authType.hasSuffix("ViaPopup") }
     var isRedirect: Bool { authType.hasSuffix("ViaRedirect") }
 
-    /// What the SDK calls an `AuthEvent`: firebase-js-sdk, packages/auth/src/model/popup_redirect.ts.
+    /// Returns the SDK's `AuthEvent`: firebase-js-sdk, packages/auth/src/model/popup_redirect.ts.
     func event(_ outcome: FirebaseProvider.Outcome) -> JSONValue {
         var event = JSONObject([
             ("type", .string(authType)), ("eventId", eventId.isEmpty ? .null : .string(eventId)),
@@ -72,7 +74,7 @@ extension FirebaseProvider {
                         + "nothing there, as in production: give the app an authDomain on its own site")))
     }
 
-    /// The elements of a page that hands an event over, its script among them.
+    /// Returns the elements of a page that passes on an event, with the script.
     private static func handOver(
         _ exchange: Exchange, _ flow: WebFlow, _ event: String, _ redirectURL: String?, keptAs name: String? = nil
     ) -> [HTML] {
@@ -91,8 +93,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// What a page that refuses to begin a sign-in does beside saying so: in emulator mode it tells the page that opened it,
-    /// because there the SDK doesn't ask which domains are authorized.
+    /// Returns the elements with which a page reports the refusal of a sign-in to the page that opened it. They are
+    /// only for emulator mode, where the SDK doesn't check which domains are authorized.
     func refusal(_ exchange: Exchange, _ form: Form, _ project: Project, _ message: String) -> [HTML] {
         let pool = UserPool(project: project.id, tenant: form["tid"])
         let flow = WebFlow(
@@ -102,13 +104,13 @@ extension FirebaseProvider {
         return FirebaseProvider.handOver(exchange, flow, event, nil)
     }
 
-    /// Under which name the handler and the frame keep an event. Worlds share an origin.
+    /// Returns the name under which the handler and the frame store an event. Worlds share an origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"
     }
 
-    /// Keeps an event for the frame that names it.
+    /// Stores an event for the frame, and returns its name.
     private func keep(_ event: String, of flow: WebFlow, _ exchange: Exchange) throws -> String {
         let key = FirebaseProvider.storageKey(exchange, apiKey: flow.apiKey, app: flow.appName)
         return try exchange.world.update { tables in
@@ -121,12 +123,12 @@ extension FirebaseProvider {
         }
     }
 
-    /// The event that is kept under the name in the frame's address, once.
+    /// Returns the event that is stored under the name in the frame's address, once.
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in
             let now = tables.now
-            // It may be of a tenant, of which the frame knows nothing.
+            // The event may belong to a tenant, of which the frame doesn't know.
             return tables.pop(KeptAnswer.self, token) { kept in
                 kept.pool.project == project.id && kept.storageKey == storageKey && kept.expires > now
             }?.event

@@ -4,15 +4,15 @@ import JOSE
 import JSON
 import OAuth
 
-// The handler of a project that takes fake credentials, for a provider that the project hasn't configured: as in the Emulator
-// Suite, people are chosen on a page of the handler itself, and no provider is asked.
+// The handler's page in a project that takes fake credentials, for a provider that the project hasn't configured: as in
+// the Emulator Suite, people are chosen on a page of the handler itself, and no provider is asked.
 // https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
 //
-// The fake credential comes to the app as a provider's would, in the URL that the SDK sends as requestUri.
+// The fake credential reaches the app as a provider's would, in the URL that the SDK sends as requestUri.
 //
-// Quirks: the title, the IDs and the classes are those by which tests find their way on the official emulator's page
-// (firebase-js-sdk: packages/auth/test/integration/webdriver/util/idp_page.ts). Whoever is added there is no person of this world, but
-// a user of the project, and goes with the project's users.
+// Quirks: the title, the IDs and the classes are those that tests look for on the official emulator's page
+// (firebase-js-sdk: packages/auth/test/integration/webdriver/util/idp_page.ts). A person added there isn't an account
+// of this world, but a user of the project, and is deleted with the project's users.
 
 extension FirebaseProvider {
     func fakeSignIn(_ exchange: Exchange, _ flow: WebFlow, _ project: Project) throws -> Response {
@@ -30,7 +30,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// What the page's form says.
+    /// Handles the page's form.
     func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) throws -> Response {
         guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
             return FirebaseProvider.noSuchSignIn()
@@ -71,7 +71,7 @@ extension FirebaseProvider {
         return try finish(exchange, flow, .success("\(project.handler)?\(query)"))
     }
 
-    /// What orders call one of the providers that Firebase knows: `google` for `google.com`.
+    /// Returns the name in orders of a provider that Firebase knows: `google` for `google.com`.
     private static func name(ofProvider id: String) -> String? {
         IdentitySources.source(id).map { $0.title.lowercased() }
     }
@@ -79,7 +79,7 @@ extension FirebaseProvider {
     // MARK: - The page
 
     private static let widgetTitle = "Auth Emulator IDP Login Widget"
-    /// As many of the project's users are listed.
+    /// The greatest number of the project's users that are listed.
     private static let listed = 100
 
     private func choosePerson(
@@ -92,7 +92,7 @@ extension FirebaseProvider {
         let ids = Set(known.map(\.rawId))
         let chooser = PersonChooser(exchange, search)
         let people = chooser.fields { account in
-            // Who has signed in already is among the users.
+            // People who have signed in before are among the users already.
             guard !ids.contains(FakePerson.rawId(of: account, at: flow.providerId)) else { return .group([]) }
             return PersonChooser.button(
                 account, title: account.fullName.isEmpty ? account.id : account.fullName,
@@ -156,7 +156,7 @@ extension FirebaseProvider {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// The page's forms are answered at the project's own domain, as a provider's answer is.
+    /// Returns a form. It is posted to the project's own domain, as a provider's answer is.
     private func form(
         _ exchange: Exchange, _ flow: WebFlow, _ project: Project, id: String, _ children: [HTML]
     ) -> HTML {
@@ -168,14 +168,14 @@ extension FirebaseProvider {
             children: [.carrying(request)] + children)
     }
 
-    /// The page works without it. Tests for the official emulator's page wait until there is such a function.
+    /// A script that the page doesn't need. Tests for the official emulator's page wait until there is such a function.
     private static let script: StaticString = """
         function toggleForm(isShown){if(isShown)document.getElementById('email-input').focus()}\
         document.querySelector('.js-new-account').addEventListener('click',function(){toggleForm(true)})
         """
 }
 
-/// Somebody whom a fake credential is about.
+/// The person in a fake credential.
 private struct FakePerson {
     var rawId = ""
     var email = ""
@@ -191,13 +191,13 @@ private struct FakePerson {
         (email, isVerified, displayName) = (account.email, account.emailVerified, account.fullName)
     }
 
-    /// The same in every run, and another at each provider.
+    /// Returns the person's ID at a provider: the same in every run, and another at each provider.
     static func rawId(of account: Account, at provider: String) -> String {
         let digest = Digest.sha256("firebase:fake:\(provider):\(account.id)")
         return String(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// Who has signed in before. The official emulator says of such an address that it is verified.
+    /// Makes a person who has signed in before. The official emulator counts such an address as verified.
     init(_ link: User.Link) {
         rawId = link.rawId
         email = link.email ?? ""
@@ -216,7 +216,7 @@ private struct FakePerson {
         )
     }
 
-    /// Why nobody can sign in like this, in a sentence for the page.
+    /// The reason why the form can't be accepted, in a sentence for the page.
     var problem: String? {
         if email.isEmpty { return "Email required" }
         if !email.contains("@") { return "Missing \"@\"" }

@@ -2,7 +2,7 @@ import EmulatorCore
 import OAuth
 
 extension Look {
-    /// A white card with square corners under an amber line, as widgets on an app's own site have.
+    /// A white card with square corners under an amber line, like widgets on an app's own site.
     static let firebase = Look(
         name: "Firebase",
         style: """

@@ -5,12 +5,12 @@ import OAuth
 import EmulatorCore
 import Time
 
-// /__/auth/handler and /__/auth/iframe of a project's own domain; with SDKs in emulator mode /emulator/auth/…
+// The pages /__/auth/handler and /__/auth/iframe at a project's own domain, and /emulator/auth/… in emulator mode.
 // https://firebase.google.com/docs/auth/web/redirect-best-practices
 //
-// The handler sends the person on to the provider's real authorization page and takes the answer back: to an app by its
-// URL scheme, to a web page through the window that opened it or through session storage. Quirks: the iOS SDK's link
-// carries the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
+// The handler redirects to the provider's real authorization page and receives the answer. It passes it to an app by
+// its URL scheme, and to a web page through the window that opened it or through session storage. Quirks: the iOS SDK's
+// link has the whole callback URL, which verifyAssertion then gets as requestUri. A cancel is `firebaseError`.
 
 extension FirebaseProvider {
     func handlerEndpoints(at hosts: [String], below prefix: String) -> [Endpoint] {
@@ -36,7 +36,7 @@ extension FirebaseProvider {
         ).diagnosed(diagnosis)
     }
 
-    /// Begins a sign-in, or takes a provider's answer.
+    /// Begins a sign-in, or receives a provider's answer.
     private func handler(_ exchange: Exchange, _ form: Form) async throws -> Response {
         if let request = form.carriedRequest { return try personAnswered(exchange, form, to: request) }
         let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
@@ -105,7 +105,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// An OpenID provider sends an ID token in the fragment, which the browser keeps: the page sends it as a query.
+    /// The page for an OpenID provider's ID token in the fragment, which browsers don't send: the page sends it as a
+    /// query.
     private static let fragmentPage = Page.response(
         title: "Signing in…", look: .firebase,
         [
@@ -140,7 +141,7 @@ extension FirebaseProvider {
         }
         guard let error = form["error"] else {
             let answer = form.encoded
-            // As long as one in an address can be; it may be kept for the frame.
+            // The limit is that of an address; the answer may be stored for the frame.
             guard answer.utf8.count <= FirebaseProvider.longestAnswer else {
                 return FirebaseProvider.problem(
                     413, "The answer is too long",
@@ -154,7 +155,7 @@ extension FirebaseProvider {
         return try failed(exchange, flow, error, form["error_description"])
     }
 
-    /// The sign-in that `state` names, and its project.
+    /// Returns the sign-in that `state` names, and its project.
     func signInUnderWay(_ exchange: Exchange, _ state: String) -> (Project, WebFlow)? {
         let id = String(state.prefix { $0 != "." })
         let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
@@ -169,7 +170,7 @@ extension FirebaseProvider {
             Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
     }
 
-    /// Ends a sign-in that ended with OAuth's `error` at the provider. It ends once.
+    /// Ends a sign-in to which the provider answered with OAuth's `error`. It can only end once.
     func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) throws -> Response {
         guard try exchange.world.update({ $0.pop(WebFlow.self, flow.token) }) != nil else {
             return FirebaseProvider.noSuchSignIn()
@@ -200,7 +201,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// `SCHEME://firebaseauth/link?deep_link_id=URL`, where the URL's query holds the answer.
+    /// Redirects to `SCHEME://firebaseauth/link?deep_link_id=URL`, where the URL's query has the answer.
     private func toApp(_ exchange: Exchange, _ flow: WebFlow, scheme: String, _ outcome: Outcome) -> Response {
         var fields = [
             Form.Field(name: "authType", value: flow.authType), Form.Field(name: "eventId", value: flow.eventId),

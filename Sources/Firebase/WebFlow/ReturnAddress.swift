@@ -3,14 +3,14 @@ import HTTPServer
 import OAuth
 import EmulatorCore
 
-// Where a sign-in may be handed back to. Whoever gets the answer can finish the sign-in, so every part of the address is
-// checked.
+// The address to which a sign-in returns. Whoever gets the answer can finish the sign-in, so every part of the address
+// is checked.
 //
-// The handler asks production whether an app is the project's: the words are those of its `INVALID_APP_ID`,
-// `INVALID_OAUTH_CLIENT_ID` and `UNAUTHORIZED_DOMAIN`, as the web SDK has them (`auth/invalid-app-id` …). That it shows them on
-// its own page with 400 isn't documented.
+// The handler asks production whether an app belongs to the project: the messages are those of its `INVALID_APP_ID`,
+// `INVALID_OAUTH_CLIENT_ID` and `UNAUTHORIZED_DOMAIN`, as the web SDK has them (`auth/invalid-app-id` …). That it shows
+// them on its own page with status 400 isn't documented.
 
-/// Why a sign-in may not be handed back to where the request says.
+/// The reason why a sign-in may not return to the address in the request.
 struct ReturnAddressFailure: Error {
     let message: String
     let diagnosis: Diagnosis
@@ -31,8 +31,8 @@ struct ReturnAddressFailure: Error {
 extension WebFlow.Destination {
     private static let longestIdentifier = 256
 
-    /// Where the handler was asked to hand the sign-in back to: `clientId` (turned around) or `appId`, or else `ibi`, as the
-    /// app's URL scheme; without any of them `redirectUrl`.
+    /// Reads the address in the request: `clientId` (turned around), `appId`, or else `ibi`, as the app's URL scheme;
+    /// without any of them `redirectUrl`.
     init(_ form: Form, _ project: Project) throws(ReturnAddressFailure) {
         func value(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         let (bundleID, clientID) = (value("ibi"), value("clientId"))
@@ -69,7 +69,7 @@ extension WebFlow.Destination {
             guard registered.isEmpty else { throw .app("no ibi", "ibi must be the app's bundle ID") }
             return
         }
-        // The dot keeps schemes that a browser knows, such as javascript and https, out.
+        // The dot rules out schemes that a browser knows, such as javascript and https.
         guard isIdentifier(bundleID), bundleID.contains(".") else {
             throw .app(
                 "ibi \(Diagnosis.quote(bundleID))",
@@ -106,13 +106,13 @@ extension WebFlow.Destination {
 }
 
 extension Project {
-    /// The domains to which people may be sent on.
+    /// The domains to which people may be redirected.
     var returnDomains: [String] {
         domains ?? authorizedDomains
             + ["\(id).firebaseapp.com", "\(id).web.app"].filter { !authorizedDomains.contains($0) }
     }
 
-    /// `text` as the address of a web page of the project's.
+    /// Returns `text` as the address of one of the project's web pages.
     ///
     /// - Throws: `INVALID_CONTINUE_URI` when it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` when the project doesn't have
     ///   its domain.

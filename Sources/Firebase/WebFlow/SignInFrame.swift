@@ -2,11 +2,12 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// /__/auth/iframe of a project's own domain, and with SDKs in emulator mode /emulator/auth/iframe: the frame that web SDKs
-// keep in the app's page, through which a pop-up and the page after a redirect learn how a sign-in ended.
+// The frame that web SDKs keep in the app's page: /__/auth/iframe at a project's own domain, and /emulator/auth/iframe
+// in emulator mode. Through it a pop-up and the page after a redirect learn how a sign-in ended.
 //
-// Page and frame speak by Google's `gapi.iframes`. The SDK gets that from https://apis.google.com/js/api.js, unless the page
-// has it: so our own is served under that name, and at /_understudy/gapi.js for pages that load it before the SDK does.
+// Page and frame communicate by Google's `gapi.iframes`. The SDK loads it from https://apis.google.com/js/api.js,
+// unless the page has it already: so ours is served under that name, and at /_understudy/gapi.js for pages that load it
+// before the SDK does.
 
 extension FirebaseProvider {
     static let scriptHost = "apis.google.com"
@@ -28,13 +29,13 @@ extension FirebaseProvider {
             status: 200, contentType: "text/javascript; charset=UTF-8",
             headers: [
                 (name: "Cache-Control", value: "no-cache"),
-                // For pages that are isolated (Cross-Origin-Embedder-Policy), as Google's has it.
+                // Pages that are isolated (Cross-Origin-Embedder-Policy) need it, as Google's script has it.
                 (name: "Cross-Origin-Resource-Policy", value: "cross-origin"),
             ], body: "\(Scripts.gapi)")
     }
 
-    /// The frame tells a page what the handler sends only where the project has the page's domain: `data-domains`, any domain
-    /// below them, and this machine, as for `redirectUrl`.
+    /// Serves the frame. It passes the handler's event only to pages of the project's domains (`data-domains`), their
+    /// subdomains, and this machine, as for `redirectUrl`.
     func frame(_ exchange: Exchange) throws -> Response {
         let query = exchange.request.queryForm
         let (apiKey, app) = (query["apiKey"] ?? "", query["appName"] ?? "")

@@ -5,41 +5,41 @@ import OAuth
 import EmulatorCore
 import Time
 
-/// A sign-in that goes through the web handler or createAuthUri, from its beginning to verifyAssertion.
+/// A sign-in over the web handler or createAuthUri, from its beginning to verifyAssertion.
 struct WebFlow: TokenRow {
     static let table = Table<WebFlow>(
         "firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
 
-    /// Who gets the answer.
+    /// The receiver of the answer.
     enum Destination: Codable, Sendable {
-        /// An app, by its own URL scheme.
+        /// An app, through its own URL scheme.
         case app(scheme: String)
         /// The window that opened the handler, or the page that redirected to it.
         case page(redirectURL: String?)
-        /// Nobody: the client gave its own URL to createAuthUri.
+        /// The client itself, which gave its own URL to createAuthUri.
         case client
     }
 
     static let lifetime = TimeSpan.hours(1)
 
-    /// `state` at the provider.
+    /// The `state` that the provider gets.
     let token: String
     let pool: UserPool
     let expires: Instant
     let providerId: String
-    /// Where the provider sends the person back to.
+    /// The URL to which the provider redirects.
     let redirectURI: String
-    /// Hex SHA-256 of the session ID that verifyAssertion must bring.
+    /// The SHA-256 in hex of the session ID that verifyAssertion must have.
     let sessionHash: String?
     let destination: Destination
-    /// What the handler was called with and hands back.
+    /// The parameters that the handler got and passes back.
     var authType = ""
     var eventId = ""
     var apiKey = ""
     var appName = ""
     var tenantId: String?
-    /// What an OpenID provider's token must bring.
+    /// The nonce that an OpenID provider's token must have.
     var nonce: String?
 
     func isBegunWith(_ sessionID: String?) -> Bool {
@@ -50,7 +50,7 @@ struct WebFlow: TokenRow {
 }
 
 extension WebFlow {
-    /// What the handler was asked for.
+    /// Reads a request to the handler.
     init(
         _ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant
     ) {
@@ -67,7 +67,7 @@ extension WebFlow {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// The sign-in under way that `state` names, in the project or in one of its tenants.
+    /// Returns the open sign-in that `state` names, in the project or in one of its tenants.
     func flow(_ state: String, of project: Project) -> WebFlow? {
         guard let flow = find(WebFlow.self, state), flow.pool.project == project.id, flow.expires > now else {
             return nil
@@ -77,12 +77,13 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension FirebaseProvider {
-    /// Parameters that an app may not set: <https://firebase.google.com/docs/auth/ios/github-auth>. They are left out.
+    /// The parameters that an app may not set: <https://firebase.google.com/docs/auth/ios/github-auth>. They are
+    /// dropped.
     static let reservedParameters: Set<String> = [
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    /// The URL at which a sign-in begins at our own provider.
+    /// Returns the URL at which a sign-in begins at our own provider.
     func authorizationURL(
         _ authorization: WebAuthorization, _ flow: WebFlow, custom: [(String, String)], _ exchange: Exchange
     ) -> String {
@@ -96,9 +97,9 @@ extension FirebaseProvider {
 
     // MARK: - accounts:createAuthUri
 
-    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
+    /// Begins a web flow: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
     ///
-    /// Quirks: with an address alone it says which sign-in methods the address has, unless enumeration protection is on.
+    /// Quirks: for an address alone it lists the sign-in methods of the address, unless enumeration protection is on.
     func createAuthUri(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
         let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
@@ -140,13 +141,13 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// How people sign in with an address.
+    /// Adds the ways to sign in with an address to the answer.
     private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
         let user = call.read { tables in
             tables.user(email: address, in: call.pool) ?? tables.user(providerEmail: address, in: call.pool)
         }
         var methods = user?.signInMethods ?? []
-        // Where users may share an address, it says nothing of their providers.
+        // If users may share an address, their providers aren't listed.
         if !call.project.oneAccountPerEmail { methods.removeAll { !["password", "emailLink"].contains($0) } }
         body["registered"] = .bool(user != nil)
         guard user != nil || call.isInEmulatorMode else { return }
@@ -163,7 +164,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// `customParameter`: a map of texts.
+    /// Returns `customParameter`: a map of texts.
     fileprivate func customParameters() throws(FirebaseError) -> [(String, String)] {
         try map("customParameter").map { ($0.key, $0.value.string ?? $0.value.text) }
     }
