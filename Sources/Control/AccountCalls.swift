@@ -2,10 +2,10 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
+// The calls GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
-    /// The number of people that one answer shows: a megabyte or so.
+    /// The number of people in one answer: a megabyte or so.
     private static let accountsShown = 1_000
 
     private struct AccountPage: SchemaObject {
@@ -64,7 +64,7 @@ extension ControlAPI {
         ]
     }
 
-    /// Lists people in the order of the seed, then those that were added, page by page.
+    /// Lists people page by page, in the order of the seed, then those that were added.
     private func accounts(_ exchange: Exchange, _ page: AccountPage) -> Response {
         let limit = page.limit
         let found = exchange.world.read { tables -> [Account]? in
@@ -87,10 +87,10 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json)
     }
 
-    /// The number of bytes of JSON that a person who is added or changed at run time may have.
+    /// The greatest number of bytes of JSON in a person who is added or changed at run time.
     private static let sizeLimit = 64 << 10
 
-    /// The refusal of a person with more bytes; `nil` for any other.
+    /// Returns the refusal of a person with more bytes; `nil` for any other.
     private static func excess(of account: Account) -> Response? {
         let size = account.writtenJSON.serialized().count
         guard size > sizeLimit else { return nil }
@@ -128,7 +128,7 @@ extension ControlAPI {
     /// The outcome of adding or changing a person.
     private enum Addition {
         case done
-        /// The person isn't as expected: there already, or changed by somebody else.
+        /// The person isn't as expected: it exists already, or another request has changed it.
         case notAsExpected
         case taken(path: String, owner: String)
         case tooMany
@@ -143,7 +143,7 @@ extension ControlAPI {
         found.map { Issue(file: "body", path: $0.path, message: $0.message) }
     }
 
-    /// What a provider knows of the person follows from the rest until something is said of it.
+    /// Changes a person. The providers' data about the person follow from the rest, unless the request sets them.
     private func changeAccount(_ exchange: Exchange) throws -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }
@@ -163,7 +163,7 @@ extension ControlAPI {
             let known = Set(account.issues(in: exchange.world.seed).map(\.message))
             let issues = changed.issues(in: exchange.world.seed).filter { !known.contains($0.message) }
             guard issues.isEmpty else { return ControlAnswer.error(ControlAPI.issues(issues)) }
-            // Another change that came in between is kept: this one is then made to what it left.
+            // A change by another request in between is kept: this one is then computed again from its result.
             let outcome = try exchange.world.update { tables -> Addition in
                 guard tables.account(account.id) == account else { return .notAsExpected }
                 if let (path, owner) = tables.takenIdentifier(of: changed, written: patch, before: account) {
@@ -185,7 +185,7 @@ extension ControlAPI {
         let reason = exchange.cause("the account was deleted")
         let removed = try exchange.world.update { tables -> [@Sendable (Exchange) throws -> Void]? in
             guard tables.account(account.id) != nil else { return nil }
-            // Before the account is removed, so that providers can still look it up.
+            // This is done before the account is removed, so that providers can still look it up.
             let following = providers.compactMap {
                 ($0 as? any KeepsGrants)?.accountDeleted(account.id, because: reason, from: &tables)
             }

@@ -3,7 +3,7 @@ import JSON
 import EmulatorCore
 import Time
 
-// GET and POST /_understudy/v1/clock
+// The calls GET and POST /_understudy/v1/clock
 
 extension ControlAPI {
     var clockCalls: [Endpoint] {
@@ -65,7 +65,7 @@ extension ControlAPI {
         let isPossible = try exchange.world.update { state in
             var clock = state.clock
             if order.resets { clock.reset() }
-            // Frozen first, so that not a millisecond goes by after the time is set.
+            // The clock is frozen first, so that no millisecond passes after the time is set.
             if order.freeze == true { clock.freeze(true) }
             if let time = order.time { clock.set(time) }
             if let span = order.advance, !clock.advance(by: span) { return false }

@@ -14,17 +14,17 @@ package struct ControlAPI: Sendable {
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
     let keyOwners: [KeyOwner]
-    /// What a seed, a person and an outcome are made of.
+    /// The format of a seed, a person and an outcome.
     let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<EndpointCatalog>
-    /// Finds who answered an exchange.
+    /// Finds the provider that answered an exchange.
     package let finder: Lazy<EndpointFinder>
     package let masksSecrets: Bool
-    /// Host names at which it answers, beside loopback names and IP addresses.
+    /// The host names at which the control API answers, beside loopback names and IP addresses.
     let hosts: Set<String>
-    /// What its callers have to show; `nil` where it takes anybody.
+    /// The token that callers must send; `nil` if everybody may call.
     package let token: ControlToken?
 
     package let gauges: ProcessGauges
@@ -59,7 +59,7 @@ package struct ControlAPI: Sendable {
     package var scenarios: [Scenario] { allScenarios.value }
     package var catalog: EndpointCatalog { endpointCatalog.value }
 
-    /// Its own calls; providers add theirs.
+    /// The control API's own calls; providers add theirs.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
             + snapshotCalls
@@ -67,7 +67,7 @@ package struct ControlAPI: Sendable {
             + tokenCalls + explainCalls + accountCalls + mailCalls
     }
 
-    /// All calls, those of providers too, in the order in which they are listed.
+    /// All calls, those of providers too, in the order of the list.
     package var calls: [Endpoint] {
         (endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter { $0.call != nil }
     }
@@ -106,7 +106,7 @@ package struct ControlAPI: Sendable {
         ]
     }
 
-    /// `GET /_understudy/v1/`: what can be called.
+    /// Answers `GET /_understudy/v1/` with the list of calls.
     private func index(_ exchange: Exchange) -> Response {
         let listed = calls.filter { $0.path.count > ControlAPI.root.count + 1 }.map { endpoint -> JSONValue in
             [
@@ -119,7 +119,7 @@ package struct ControlAPI: Sendable {
         ])
     }
 
-    /// What programs recognize an emulator by, at the daemon's own address.
+    /// Returns the document at the daemon's own address by which programs recognize an emulator.
     package func mark() -> Response {
         var document = JSONObject()
         for provider in providers {

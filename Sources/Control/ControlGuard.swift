@@ -3,11 +3,12 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// Why an exchange may not control the daemon: as `refusal(of:allowsLinks:)` says, and because it doesn't show the daemon's
-    /// token. `isControl` is false for what a provider serves to tests beside the control API, which any page may ask.
+    /// Returns the refusal of an exchange that may not control the daemon: for the reasons of
+    /// `refusal(of:allowsLinks:)`, or because it lacks the daemon's token. `isControl` is false for a provider's own
+    /// endpoints for tests beside the control API, which any page may request.
     package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
-        // Whoever asks only whether the daemon is ready, as a balancer does, has no token. It is told nothing else.
+        // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.
         guard !isAllowed(exchange), exchange.address.path != ControlAPI.healthPath else { return nil }
         let source = "what --control-token or UNDERSTUDY_CONTROL_TOKEN gave this daemon"
         let isOther = ControlToken.bearer(of: exchange.request) != nil
@@ -17,20 +18,21 @@ extension ControlAPI {
                 401, "wrongToken", "the bearer token isn't this daemon's control token: send \(source)")
             : ControlAnswer.error(
                 401, "noToken", "this call controls the daemon, which wants \"Authorization: Bearer\" with \(source)")
-        // https://www.rfc-editor.org/rfc/rfc6750#section-3
+        // The challenge of RFC 6750: https://www.rfc-editor.org/rfc/rfc6750#section-3
         let challenge = "Bearer realm=\"understudy control\"" + (isOther ? ", error=\"invalid_token\"" : "")
         refusal.headers.append((name: "WWW-Authenticate", value: challenge))
         return refusal
     }
 
-    /// Whether the exchange may control the daemon: it shows the token, the daemon has none, or sent the request itself.
+    /// Whether the exchange may control the daemon: it has the token, the daemon wants none, or the daemon itself sent
+    /// the request.
     func isAllowed(_ exchange: Exchange) -> Bool {
         guard let token, !exchange.isInternal else { return true }
         return token.isShown(by: exchange.request)
     }
 
-    /// A page of another site can't use the control API, also where it wants no token: requests are refused that a script of such
-    /// a page sent, or that come by a host name of that site which points here (DNS rebinding).
+    /// Returns the refusal of a request by a page of another site, even if the daemon wants no token: one that such a
+    /// page's script sent, or that uses a host name of that site which points here (DNS rebinding).
     ///
     /// `allowsLinks` lets a browser follow a link of another site to a page, which that site can neither read nor frame.
     package func refusal(of request: Request, allowsLinks: Bool = false) -> Response? {
@@ -42,8 +44,8 @@ extension ControlAPI {
                 "the control API answers at loopback names and IP addresses only, not at \(Diagnosis.quote(host)); "
                     + "allow a name with --control-host")
         }
-        // A client that sets a blocking function's address chooses where the daemon posts. It must not choose the control API,
-        // which such a message could otherwise order about without the checks below.
+        // A client that sets a blocking function's address chooses where the daemon posts to. It must not choose the
+        // control API, where such a message would pass the checks below.
         if request.header("User-Agent") == OutgoingRequest.userAgent {
             return ControlAnswer.error(
                 403, "ownMessage", "the control API takes no message that a daemon sends to a client's server")
@@ -55,8 +57,8 @@ extension ControlAPI {
             return ControlAnswer.error(
                 403, "foreignOrigin", "the control API answers no page of another origin: \(Diagnosis.quote(origin))")
         }
-        // Without Origin, as for an image or a link, Sec-Fetch-Site says where the page is from. Worlds and hosts have names
-        // below localhost, so that other sites' pages may be "same-site". Values that may be added later are let through, as
+        // Without Origin, as for an image or a link, Sec-Fetch-Site tells the page's site. Worlds and hosts have names
+        // below localhost, so pages of other sites may be "same-site". Values that may be added later are accepted, as
         // https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header asks.
         if let site = request.header("Sec-Fetch-Site")?.lowercased(), ["cross-site", "same-site"].contains(site),
             !(allowsLinks && ControlAPI.isLink(request))
@@ -69,7 +71,7 @@ extension ControlAPI {
         return nil
     }
 
-    /// Whether the browser opens a page of its own with it, rather than loading something into another page.
+    /// Whether the browser opens a page of its own, rather than loading something into another page.
     private static func isLink(_ request: Request) -> Bool {
         request.method == "GET" && request.header("Sec-Fetch-Mode")?.lowercased() == "navigate"
             && request.header("Sec-Fetch-Dest")?.lowercased() == "document"
@@ -79,7 +81,7 @@ extension ControlAPI {
         host == "localhost" || host.hasSuffix(".localhost") || hosts.contains(host) || ControlAPI.isIPAddress(host)
     }
 
-    /// Digits and dots, or hexadecimal digits and colons: no DNS name can look like either.
+    /// Whether the host has only digits and dots, or hexadecimal digits and colons: no DNS name looks like either.
     private static func isIPAddress(_ host: String) -> Bool {
         let isV4 =
             host.split(separator: ".", omittingEmptySubsequences: false).count == 4

@@ -1,10 +1,10 @@
 import EmulatorCore
 import HTTPServer
 
-// Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+// Streams of server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
 extension Exchange {
-    /// Answers with a stream of events. It ends when the world goes.
+    /// Answers with a stream of events. It ends when the world is removed.
     package func events(_ stream: EventStream) -> Response {
         world.streams.add(stream)
         var response = Response(
@@ -16,7 +16,7 @@ extension Exchange {
 }
 
 extension EventStream {
-    /// Sends an empty comment now and then, because proxies close connections on which nothing is sent.
+    /// Sends an empty comment at intervals, because proxies close connections on which nothing is sent.
     package func keepAlive(in budget: ProcessBudget) { keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams)) }
 
     private func keepAlive(_ chunk: StreamChunk) {
@@ -26,7 +26,7 @@ extension EventStream {
 }
 
 extension ProcessBudget {
-    /// Lets the slowest streams go where clients are too far behind.
+    /// Closes the slowest streams if clients are too far behind.
     package func enforceStreams() {
         guard streams.enforce() > 0 else { return }
         notices.tell(

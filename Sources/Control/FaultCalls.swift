@@ -2,8 +2,8 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID
-// GET /_understudy/v1/endpoints: what can be ordered at which endpoint
+// The calls GET and POST /_understudy/v1/faults; DELETE /_understudy/v1/faults and faults/ID;
+// GET /_understudy/v1/endpoints, which lists the faults that can be ordered at each endpoint
 
 extension ControlAPI {
     var faultCalls: [Endpoint] {
@@ -94,7 +94,7 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Every endpoint at which something can be ordered: the effects that fit it, and its errors.
+    /// Lists every endpoint at which faults can be ordered: the effects that it supports, and its errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -3,13 +3,14 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it had to drop
+// The call GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it
+// had to drop
 
 extension ControlAPI {
     static let healthPath = "\(root)/health"
 
-    /// Whether the daemon is ready for requests, which is what a balancer asks: 200, or 503 while its store can't be used or it is about
-    /// to stop. Whoever may control the daemon is told the rest.
+    /// The call that tells balancers whether the daemon is ready for requests: 200, or 503 while its store can't be
+    /// used or it is about to stop. Only callers who may control the daemon get the rest.
     var healthCalls: [Endpoint] {
         let schema = ControlAPI.healthSchema
         return [
@@ -52,7 +53,7 @@ extension ControlAPI {
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
     }
 
-    /// Where worlds are kept, and who shares them.
+    /// Returns the kind of the store, its state and its replicas.
     private static func document(_ store: StoreHealth, replica: Int) -> JSONValue {
         var document = JSONObject([
             ("kind", .string(store.kind)), ("reachable", .bool(store.failure == nil)),
@@ -66,8 +67,8 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// For each server. `open`, `held` and `bodyBytes` are what there is now; the rest counts since the start, or since the
-    /// certificate was renewed.
+    /// The connections of each server. `open`, `held` and `bodyBytes` are present values; the others are counted since
+    /// the start, or since the certificate was renewed.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -88,7 +89,7 @@ extension ControlAPI {
                 } + (mail.map { [$0] } ?? [])))
     }
 
-    /// Sizes are in bytes. `dropped` counts since the start.
+    /// The memory in bytes. `dropped` is counted since the start.
     private var memory: JSONValue {
         let budget = worlds.budget
         let recordings = budget.recordings.usage
@@ -120,7 +121,7 @@ extension ControlAPI {
         ]
     }
 
-    /// `nil` where the system doesn't say.
+    /// The resident bytes of the process; `nil` if the system doesn't tell.
     private static var residentBytes: Int64? {
         let bytes = understudy_resident_bytes()
         return bytes < 0 ? nil : bytes

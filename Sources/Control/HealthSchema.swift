@@ -1,7 +1,8 @@
 import JSON
 
 extension ControlAPI {
-    /// What `GET health` answers. Sizes are in bytes; who has no control token sees `status` and `version` alone.
+    /// The schema of `GET health`. Sizes are in bytes; a caller without the control token gets only `status` and
+    /// `version`.
     static let healthSchema = Schema.members(
         "Health",
         [

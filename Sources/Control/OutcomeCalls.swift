@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET, POST and DELETE /_understudy/v1/outcomes; DELETE /_understudy/v1/outcomes/ID
+// The calls GET, POST and DELETE /_understudy/v1/outcomes; DELETE /_understudy/v1/outcomes/ID
 
 extension ControlAPI {
     var outcomeCalls: [Endpoint] {

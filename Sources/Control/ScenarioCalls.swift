@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET /_understudy/v1/scenarios; GET, POST and DELETE /_understudy/v1/scenarios/NAME
+// The calls GET /_understudy/v1/scenarios; GET, POST and DELETE /_understudy/v1/scenarios/NAME
 
 extension ControlAPI {
     var scenarioCalls: [Endpoint] {
@@ -76,7 +76,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["scenarios": .array(all)])
     }
 
-    /// Its orders; or, for people, a page.
+    /// Answers with the scenario's orders, or with a page for people.
     private func scenario(_ exchange: Exchange) -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         guard exchange.request.header("Accept")?.contains("text/html") ?? false else {
@@ -87,7 +87,7 @@ extension ControlAPI {
         return page(scenario, exchange)
     }
 
-    /// The body may give values for the scenario's parameters.
+    /// Plays a scenario. The body may have values for its parameters.
     private func playScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         let values: JSONObject
@@ -114,7 +114,7 @@ extension ControlAPI {
         ])
     }
 
-    /// Withdraws its faults and outcomes, and moves the clock back. What else it did stays.
+    /// Withdraws the scenario's faults and outcomes, and moves the clock back. Its other effects stay.
     private func withdrawScenario(_ exchange: Exchange) throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([

@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET, PUT and POST /_understudy/v1/seed: what the exchange's world begins as. Other worlds have nothing to do with it.
+// The calls GET, PUT and POST /_understudy/v1/seed: the seed of the exchange's world. Other worlds aren't affected.
 
 extension ControlAPI {
     var seedCalls: [Endpoint] {
@@ -35,24 +35,24 @@ extension ControlAPI {
         ]
     }
 
-    /// The seed as one file, which can be sent again.
+    /// Answers with the seed as one file, which can be sent again.
     private func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
 
-    /// The world begins afresh from the body.
+    /// Makes the world begin again from the body.
     private func replaceSeed(_ exchange: Exchange) throws -> Response {
         try change(exchange, "replaced") { source, _ in [source] }
     }
 
-    /// The body is merged in, as another file would be, and the world goes on with all that it has.
+    /// Merges the body in, as another file would be. The world keeps its contents.
     private func extendSeed(_ exchange: Exchange) throws -> Response {
         try change(exchange, "merged", isAddition: true) { source, world in
-            // One file takes the place of all before: there would be more with every call.
+            // One file replaces all before: otherwise there would be more of them with every call.
             [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true), source]
         }
     }
 
     private static let bodyName = "body"
-    /// How often a change is worked out anew because another came first.
+    /// The number of times that a change is computed again because another came first.
     private static let attempts = 5
 
     private func change(
@@ -98,7 +98,7 @@ extension ControlAPI {
         }
     }
 
-    /// An issue of what the world had before says so: its path isn't the body's.
+    /// Names the source of an issue in what the world had before: its path isn't the body's.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the seed that the world has: \(issue.message)")

@@ -2,15 +2,16 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET and PUT /_understudy/v1/snapshot: all of the exchange's world as JSON, and such a world in the place of the exchange's.
+// The calls GET and PUT /_understudy/v1/snapshot: the exchange's whole world as JSON, and its replacement by such a
+// world.
 //
-// It holds every secret of the world: codes, tokens, passwords' hashes, keys that sign.
+// It has every secret of the world: codes, tokens, passwords' hashes, signing keys.
 
 extension ControlAPI {
     private static let snapshotPath = "\(root)/snapshot"
 
-    /// How many bytes the body of a request may have, where that is more than others': `target` is the path, and in another world
-    /// than the default one begins with `/~NAME`.
+    /// Returns the greatest number of bytes of a request's body, if it is larger than for others. `target` is the path;
+    /// in worlds other than the default one it begins with `/~NAME`.
     package static func bodyLimit(_ method: String, _ target: String) -> Int? {
         guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
         let world = target.dropLast(snapshotPath.count)
@@ -74,8 +75,8 @@ extension ControlAPI {
         }
     }
 
-    /// All of it or nothing. Only where the snapshot has another seed than the world and the store fails after that was changed, the
-    /// world is a new one of that seed.
+    /// Loads a snapshot, all of it or nothing. There is one exception: if it has another seed than the world, and the
+    /// store fails after the seed was changed, the world is a new one of that seed.
     private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
         try await exchange.aside { try load(exchange) }
     }
@@ -92,7 +93,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
-    /// The world, with the snapshot's seed.
+    /// Returns the world, with the snapshot's seed.
     private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import EmulatorCore
 
-// POST /_understudy/v1/tokens: an ID token without a sign-in, valid or broken
+// The call POST /_understudy/v1/tokens: an ID token without a sign-in, valid or broken
 
 extension ControlAPI {
     var tokenCalls: [Endpoint] {
@@ -79,7 +79,7 @@ extension ControlAPI {
     }
 }
 
-/// What a call for a token asks for.
+/// The parameters of a call for a token.
 struct TokenOrder: Sendable {
     let provider: String
     let wanted: TokenRequest
@@ -98,7 +98,7 @@ struct TokenOrder: Sendable {
     }
 }
 
-// POST /_understudy/v1/tokens/revocations: one token stops working, and what else came of the sign-in goes on
+// The call POST /_understudy/v1/tokens/revocations: one token stops working; the others of the sign-in still work
 
 extension ControlAPI {
     private struct TokenRevocation: SchemaObject {
@@ -117,7 +117,7 @@ extension ControlAPI {
                 "provider": .string(provider.name), "kind": .string(kind), "client": .string(client),
             ])
         }
-        // A backend verifies an ID token by its signature alone, so none can be ended.
+        // A backend verifies an ID token by its signature alone, so no ID token can be revoked.
         let isToken = (try? JWS(parsing: order.token)) != nil
         return ControlAnswer.error(
             404, "noSuchToken",

@@ -2,9 +2,10 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST /_understudy/v1/worlds/NAME/reset
+// The calls GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST
+// /_understudy/v1/worlds/NAME/reset
 
-/// A world that is to be made, with a port of its own or without.
+/// A request for a world, with or without a port of its own.
 private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
@@ -112,13 +113,13 @@ extension ControlAPI {
         exchange.address.base(ofWorld: world, isUnnamed: world == worlds.unnamed, port: port, main: ports.main)
     }
 
-    /// Where a world takes mail at a port of its own: `127.0.0.1:43124`.
+    /// Returns the address at which a world takes mail at a port of its own: `127.0.0.1:43124`.
     private func smtp(of name: String, _ world: World?, _ exchange: Exchange) -> JSONValue? {
         guard let port = mailPorts.fixed(name) ?? world?.port(.smtp) else { return nil }
         return .string("\(exchange.address.daemonName):\(port)")
     }
 
-    /// 201 for a world that is made, 200 for one that was there.
+    /// Answers 201 for a world that is made, 200 for one that existed.
     private func addWorld(_ exchange: Exchange, _ order: WorldOrder) throws -> Response {
         let isMissing = try worlds.existing(order.name) == nil
         guard let world = try worlds.world(order.name) else {
@@ -126,7 +127,7 @@ extension ControlAPI {
                 503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
             )
         }
-        // Of several who make it at once, one does.
+        // If several clients make it at once, only one makes it.
         let isNew = isMissing && world.isNewToWhoeverAsks()
         let hadPort = world.port(.http) != nil
         var port = ports.fixed(order.name) ?? world.port(.http)
@@ -143,7 +144,7 @@ extension ControlAPI {
                 return refusal(error, world.name, .smtp)
             }
         }
-        // A world that somebody has a port of isn't dropped as one that was only looked at.
+        // A world with its own port isn't dropped as if it had only been read.
         if order.listen != nil || order.smtp != nil { world.noteChange() }
         var answer = JSONObject([
             ("name", .string(world.name)), ("url", .string(url(of: world.name, port, exchange))),
@@ -190,7 +191,7 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// `POST reset` in another world. One that isn't there isn't made for it.
+    /// Resets another world: `POST reset`. A world that doesn't exist isn't made for it.
     private func resetWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let world = try worlds.existing(name) else { return noSuchWorld(name) }

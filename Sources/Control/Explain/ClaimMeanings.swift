@@ -1,9 +1,9 @@
 import JSON
 
-/// What claims mean that need no comparison:
-/// <https://www.iana.org/assignments/jwt/jwt.xhtml> and the providers' documentation of their ID tokens.
+/// The meanings of claims that need no comparison: <https://www.iana.org/assignments/jwt/jwt.xhtml> and the providers'
+/// documentation of their ID tokens.
 enum ClaimMeanings {
-    /// Why a claim must be there.
+    /// The reasons why claims are needed.
     static let advice = [
         "iss": "nobody knows whose the token is", "sub": "nobody knows whom it means",
         "aud": "nobody knows for whom it is", "exp": "it would be valid for ever", "iat": "nobody knows how old it is",
@@ -21,7 +21,7 @@ enum ClaimMeanings {
         "org_id": "the organization", "cnf": "the key that the holder must prove to have",
     ]
 
-    /// In the order of the numbers from 0 on.
+    /// The meanings of the numbers from 0 on.
     private static let userStatus = [
         "the device can't tell whether this is a person", "whether this is a person isn't known",
         "likely a real person",

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Time
 
-/// What each member of a token says, in words.
+/// Describes each member of a token in words.
 struct ClaimWords {
     typealias Finding = ExplainedPart.Finding
 
@@ -61,7 +61,7 @@ struct ClaimWords {
         }
     }
 
-    /// What ought to be there.
+    /// The findings about missing claims.
     var missing: [Finding] {
         var findings = kind.required.filter { token.claims[$0] == nil }.map { name in
             Finding(holds: false, "\(name) is missing: \(ClaimMeanings.advice[name] ?? "it is required")")
@@ -110,7 +110,7 @@ struct ClaimWords {
         }
     }
 
-    // MARK: - Who and for whom
+    // MARK: - Issuer, subject and audience
 
     private func issuerFinding(_ value: JSONValue) -> Finding {
         guard let text = value.string else { return .init(holds: false, "it must be a string") }
@@ -151,7 +151,7 @@ struct ClaimWords {
         }
     }
 
-    /// What the seed calls the client; `nil` when it has none of this ID.
+    /// Describes the seed's client with this ID; `nil` if there is none.
     private func clientWords(_ id: String) -> String? {
         let provider = surroundings.maker ?? issuer
         return reader.clients(of: provider).first { $0.id == id }.map { "a client of the seed: \($0.kind)" }
@@ -182,7 +182,7 @@ struct ClaimWords {
         }
     }
 
-    // MARK: - What it is bound to
+    // MARK: - Nonce and hashes
 
     private func nonceFindings(_ value: JSONValue) -> [Finding] {
         guard let nonce = value.string else { return [.init(holds: false, "it must be a string")] }
@@ -214,8 +214,8 @@ struct ClaimWords {
     private func hashFinding(_ value: JSONValue, of what: String, among candidates: [String]) -> Finding {
         guard let hash = value.string else { return .init(holds: false, "it must be a string") }
         guard !candidates.isEmpty else { return .init(holds: nil, "not checked: there is no \(what) beside the token") }
-        // The hash is the one of the token's algorithm (OpenID Connect Core 3.1.3.6). A token that was broken on order carries
-        // the one that it was made with.
+        // The hash is that of the token's algorithm (OpenID Connect Core 3.1.3.6). A token that was broken on order has
+        // the hash that it was made with.
         let algorithms = [token.algorithm.flatMap { Algorithm(rawValue: $0) } ?? .rs256, .rs256]
         let holds = candidates.contains { text in algorithms.contains { $0.leftHalf(of: text) == hash } }
         return .init(

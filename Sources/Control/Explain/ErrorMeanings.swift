@@ -1,4 +1,4 @@
-/// What the errors of specifications mean by which a sign-in comes back:
+/// The meanings of the specifications' errors with which a sign-in ends:
 /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2.1>,
 /// <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
 enum ErrorMeanings {

@@ -2,7 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// POST /_understudy/v1/explain: what a token, a client secret, a nonce or a callback is, and what is wrong with it
+// The call POST /_understudy/v1/explain: the kind of a token, a client secret, a nonce or a callback, and what is wrong
+// with it
 
 extension ControlAPI {
     var explainCalls: [Endpoint] {
@@ -64,7 +65,7 @@ extension ControlAPI {
         ])
     }
 
-    /// What a world knows of a value that a person has given.
+    /// Returns what a world knows about a value that a person has pasted.
     package func explain(_ value: String, rawNonce: String?, in world: World) async throws -> PastedValue {
         let reader = ValueReader(world, by: self)
         return try await world.recording.search { try reader.explain(value, rawNonce: rawNonce) }

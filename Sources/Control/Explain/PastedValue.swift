@@ -3,15 +3,15 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// What a person, or a test, has given to be explained.
+/// A value that a person or a test wants explained.
 package struct PastedValue: Sendable {
-    /// What it was taken for.
+    /// The kind of the value, as recognized.
     package let kind: String
     package let parts: [ExplainedPart]
     /// A token's parts, if it is one.
     package let token: ReadToken?
 
-    /// Whether nothing was found to be wrong.
+    /// Whether nothing wrong was found.
     package var isSound: Bool { parts.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
     init(_ kind: String, _ parts: [ExplainedPart], token: ReadToken? = nil) {
@@ -20,13 +20,13 @@ package struct PastedValue: Sendable {
         self.token = token
     }
 
-    /// Bytes. A callback with an ID token has some 2 kB.
+    /// The greatest number of bytes. A callback with an ID token has about 2 kB.
     package static let limit = 32 << 10
 }
 
 extension ValueReader {
-    /// Finds out by its form what `text` is, and says what this world knows of it. `rawNonce` is the text that was hashed for
-    /// a token's nonce. It searches the recording: not on a worker.
+    /// Recognizes `text` by its form, and returns what this world knows about it. `rawNonce` is the text that was
+    /// hashed for a token's nonce. It searches the recording, so don't call it on a worker.
     package func explain(_ text: String, rawNonce: String? = nil) throws -> PastedValue {
         let text = text.trimmed
         let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
@@ -46,7 +46,7 @@ extension ValueReader {
         return seeded(text) ?? explain(nonce: text, search)
     }
 
-    /// Sign-ins carry addresses, too: they would count as something that was given out.
+    /// Explains an e-mail address. Sign-ins have addresses, too, which would otherwise count as issued values.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first
@@ -54,7 +54,7 @@ extension ValueReader {
         return PastedValue("An e-mail address", [ExplainedPart("Address", [finding])])
     }
 
-    /// What the seed calls so: a client, or a client's secret.
+    /// Explains a client's ID or secret in the seed.
     private func seeded(_ text: String) -> PastedValue? {
         for section in world.seed.sections {
             for client in section.seededClients {
@@ -99,7 +99,7 @@ extension ValueReader {
 
     // MARK: - Nonces
 
-    /// A raw nonce, or its hash.
+    /// Explains a raw nonce, or its hash.
     private func explain(nonce text: String, _ search: RecordingSearch) -> PastedValue {
         var found: [ExplainedPart.Finding] = []
         for asked in search.asked("nonce").suffix(200) {
@@ -111,7 +111,7 @@ extension ValueReader {
                 case .matches: "\(receiver) was sent its SHA-256, as it should be"
                 case .hashGivenAsRawNonce:
                     "\(receiver) was sent this very text, which looks like a SHA-256, as it should"
-                // Whether that is right depends on who compares it, which isn't known here.
+                // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
                     "\(receiver) was sent it as it is: right where your backend compares the token's nonce with it; but for "
                         + "Firebase, \(receiver) is sent the SHA-256 of what Firebase is handed"
@@ -134,7 +134,7 @@ extension ValueReader {
 }
 
 extension String {
-    /// Without white space around it.
+    /// The text without white space around it.
     var trimmed: String {
         let rest = drop { $0.isWhitespace }
         guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }

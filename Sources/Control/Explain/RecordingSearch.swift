@@ -1,37 +1,37 @@
 import EmulatorCore
 import HTTPServer
 
-/// Finds values in the exchanges of a recording, or of one flow. It reads each exchange once, which takes a while: not on a
-/// worker.
+/// Finds values in the exchanges of a recording, or of one flow. It reads each exchange once, which takes some time, so
+/// don't make it on a worker.
 package struct RecordingSearch: Sendable {
-    /// Values that are looked for have at least as many bytes: shorter ones occur everywhere.
+    /// The least number of bytes of a value that is searched for: shorter ones occur everywhere.
     private static let shortest = 6
 
     private let entries: [(known: KnownExchange, request: [Finding], response: [Finding])]
 
-    /// In the order in which they were answered.
+    /// Reads exchanges, in the order in which they were answered.
     package init(_ exchanges: [KnownExchange]) {
         entries = exchanges.map { ($0, $0.exchange.requestFindings, $0.exchange.responseFindings) }
     }
 
-    /// The first exchange whose answer brought the value: the one that made it.
+    /// Returns the first exchange with the value in its answer: the one that made it.
     package func maker(of value: String) -> KnownExchange? {
         guard value.utf8.count >= RecordingSearch.shortest else { return nil }
         return entries.first { $0.response.contains { $0.value == value } }?.known
     }
 
-    /// The last exchange that sent the value in a field with one of these names.
+    /// Returns the last exchange with the value in a request field of one of these names.
     package func sender(of value: String, as names: Set<String>) -> KnownExchange? {
         entries.last { $0.request.contains { names.contains($0.name) && $0.value == value } }?.known
     }
 
-    /// The exchanges that sent the value, whatever the field was called.
+    /// Returns the exchanges with the value in any field of the request.
     package func senders(of value: String) -> [KnownExchange] {
         guard value.utf8.count >= RecordingSearch.shortest else { return [] }
         return entries.filter { $0.request.contains { $0.value == value } }.map(\.known)
     }
 
-    /// Values of fields with this name in requests without a token: what was sent to have one made.
+    /// Returns the values of fields with this name in requests without a token: those that asked for one.
     func asked(_ name: String) -> [(value: String, known: KnownExchange)] {
         entries.filter { entry in !entry.request.contains { RecordingSearch.isToken($0.value) } }
             .flatMap { entry in
@@ -39,7 +39,7 @@ package struct RecordingSearch: Sendable {
             }
     }
 
-    /// The raw nonce that was handed over together with the token; `nil` when nobody has.
+    /// Returns the raw nonce in a request that has the token; `nil` if there is none.
     func rawNonce(beside token: String) -> (value: String, known: KnownExchange)? {
         for entry in entries where entry.request.contains(where: { $0.value == token }) {
             if let nonce = entry.request.first(where: { ["nonce", "rawNonce"].contains($0.name) }) {
@@ -49,7 +49,7 @@ package struct RecordingSearch: Sendable {
         return nil
     }
 
-    /// The values that came beside the token, in answers and requests that hold it, with one of these names.
+    /// Returns the values with one of these names in the answers and requests that have the token.
     func values(beside token: String, named names: Set<String>) -> [String] {
         var answers: [String] = []
         var requests: [String] = []
@@ -57,7 +57,7 @@ package struct RecordingSearch: Sendable {
             answers += entry.response.filter { names.contains($0.name) }.map(\.value)
             requests += entry.request.filter { names.contains($0.name) }.map(\.value)
         }
-        // What the answer brought counts; only where it brought none, what was redeemed for it.
+        // The values of the answer count; only if there are none, those of the request.
         return (answers.isEmpty ? requests : answers).filter { $0 != token }
     }
 
@@ -65,7 +65,7 @@ package struct RecordingSearch: Sendable {
 }
 
 extension ValueReader {
-    /// What the exchanges say of a token: who made it and for whom, and what was sent and came beside it.
+    /// Returns what the exchanges tell about a token: its maker, its client, and the values beside it.
     package func surroundings(
         of token: String, field: String?, in search: RecordingSearch, rawNonce given: String? = nil
     ) -> TokenSurroundings {

@@ -3,14 +3,14 @@ import JOSE
 import JSON
 import Time
 
-/// What can be said of a token without a world: for the command `explain`.
+/// Explains a token without a world, for the command `explain`.
 package struct TokenExplainer: Sendable {
     private let explainers: [any ExplainsValues.Type]
     private let rawNonce: String?
     private let jwks: String?
     private let now: Instant
 
-    /// `jwks` is a JSON Web Key Set, as text, to check signatures with.
+    /// Makes an explainer. `jwks` is the text of a JSON Web Key Set, to check signatures with.
     package init(_ providers: [any Provider.Type], rawNonce: String?, jwks: String?, now: Instant) {
         explainers = providers.explainers
         self.rawNonce = rawNonce
@@ -18,7 +18,7 @@ package struct TokenExplainer: Sendable {
         self.now = now
     }
 
-    /// An access token whose form tells which provider made it, or an ID token.
+    /// Explains an ID token, or an access token whose form tells the provider.
     package func explain(_ text: String, meantAsIDToken: Bool) -> [ExplainedPart] {
         let explained = explainers.lazy.compactMap { $0.explain(token: text, meantAsIDToken: meantAsIDToken) }
         return explained.first ?? idTokenParts(text)
@@ -38,7 +38,7 @@ package struct TokenExplainer: Sendable {
         ]
         for name in ["aud", "sub"] {
             let value = token.claims[name]
-            // OpenID Connect Core section 2: the audience may be a list.
+            // The audience may be a list: OpenID Connect Core section 2.
             let isList = name == "aud" && value?.array?.contains { $0.string != nil } ?? false
             let found = Diagnosis.quote(value.map { $0.string ?? $0.text } ?? "missing")
             findings.append(.init(value?.string != nil || isList, "\(name) is \(found)", else: "it must be a string"))
@@ -53,7 +53,7 @@ package struct TokenExplainer: Sendable {
             + nonceParts(token.claims["nonce"]?.string, owner) + [ExplainedPart(claims: token.claims)]
     }
 
-    /// The providers that are known by name sign with RS256, other issuers with what they like.
+    /// Judges the algorithm. The providers that are known by name sign with RS256, other issuers with any.
     private func algorithmFinding(_ name: String, isKnownProvider: Bool) -> ExplainedPart.Finding {
         let usual = isKnownProvider ? ["RS256"] : Algorithm.published.map(\.rawValue)
         let remedy =
@@ -89,7 +89,7 @@ package struct TokenExplainer: Sendable {
         ]
     }
 
-    /// How long ago something was, in whole seconds.
+    /// Describes an age in whole seconds.
     private static func span(_ age: TimeSpan) -> String {
         let length = TimeSpan.seconds(age.length.seconds)
         return age < .zero ? "in \(length)" : "\(length) ago"

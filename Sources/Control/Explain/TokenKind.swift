@@ -2,7 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// What a JSON Web Token is for.
+/// The purposes of JSON Web Tokens.
 enum TokenKind: String, Sendable {
     case idToken = "ID token"
     case accessToken = "Access token"
@@ -13,7 +13,7 @@ enum TokenKind: String, Sendable {
     case notification = "Notification"
     case other = "JSON Web Token"
 
-    /// By the header's `typ` and the claims, and by the name of the field that holds it.
+    /// Recognizes the kind by the header's `typ`, the claims, and the name of the token's field.
     init(_ token: JWS, field: String?, reader: ValueReader) {
         let name = (field ?? "").lowercased().filter { $0 != "_" && $0 != "-" }
         switch (token.header["typ"]?.string ?? "").lowercased() {
@@ -56,7 +56,7 @@ enum TokenKind: String, Sendable {
         return claims["client_id"] != nil && claims["redirect_uri"] != nil ? .requestObject : .other
     }
 
-    /// The claims without which nobody may accept it.
+    /// The claims without which a token of this kind may not be accepted.
     var required: [String] {
         switch self {
         // https://openid.net/specs/openid-connect-core-1_0.html#IDToken

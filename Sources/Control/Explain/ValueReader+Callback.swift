@@ -4,23 +4,23 @@ import JOSE
 import JSON
 import Time
 
-// What a provider sends back to the client: a redirect's parameters, a form_post, or a token endpoint's answer.
+// The provider's answer to a client: a redirect's parameters, a form_post, or a token endpoint's answer.
 
-/// The named values of a pasted text, and where they stood.
+/// The named values of a pasted text, and their place in it.
 struct ReturnedValues: Sendable {
-    /// Without query and fragment; `nil` for a body.
+    /// The address without query and fragment; `nil` for a body.
     let address: String?
     let isFragment: Bool
     let fields: [Form.Field]
 
-    /// More than any callback has.
+    /// The greatest number of fields: more than any callback has.
     static let limit = 50
     private static let telling: Set<String> = [
         "code", "error", "id_token", "access_token", "state", "authorizationCode", "identityToken", "idToken",
         "accessToken", "refresh_token",
     ]
 
-    /// `nil` when `text` is no URL with parameters, no form, and no JSON object with what sign-ins bring.
+    /// Parses `text`; `nil` if it isn't a URL with parameters, a form, or a JSON object with members of a sign-in.
     init?(_ text: String) {
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             address = nil
@@ -131,7 +131,7 @@ extension ValueReader {
 
     // MARK: - Codes and opaque tokens
 
-    /// What is known of a code or an opaque token; nothing for a JSON Web Token, which is read by itself.
+    /// Returns what is known of a code or an opaque token; nothing for a JSON Web Token, which is read by itself.
     func issuedFindings(
         _ text: String, name: String?, returnedTo address: String?, _ search: RecordingSearch
     ) -> [ExplainedPart.Finding] {
@@ -210,6 +210,6 @@ enum ReturnedWords {
         "hd": "the organization whose account it is",
     ]
 
-    /// Without query and fragment.
+    /// Returns a URL without query and fragment.
     static func base(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 }

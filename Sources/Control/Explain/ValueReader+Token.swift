@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Time
 
-// A JSON Web Token: header, claims, signature.
+// Reads a JSON Web Token: header, claims, signature.
 
 extension ValueReader {
     package func read(_ token: JWS, text: String, _ surroundings: TokenSurroundings) throws -> ReadToken {
@@ -22,7 +22,7 @@ extension ValueReader {
                 ? secretFindings(text, token) : signatureFindings(token, issuer: issuer, surroundings))
     }
 
-    /// What the provider that a client secret is meant for says of it.
+    /// Returns the findings of the provider for which a client secret is meant.
     private func secretFindings(_ text: String, _ token: JWS) -> [ExplainedPart.Finding] {
         let meant = provider(ofIssuer: token.claims["aud"]?.string ?? "")
         for explainer in (meant.map { [$0] } ?? providers).explainers {
@@ -40,7 +40,7 @@ extension ValueReader {
 
     // MARK: - Signature
 
-    /// The signature's verdict against the keys of this world.
+    /// Checks the signature with the keys of this world.
     private func signatureFindings(
         _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
     ) throws -> [ExplainedPart.Finding] {
@@ -117,7 +117,7 @@ extension ValueReader {
         }
     }
 
-    /// An HMAC: with a public key as its secret, it deceives verifiers that believe the header.
+    /// Explains an HMAC. One that has a public key as its secret deceives verifiers that believe the header.
     private func sharedSecretFinding(_ token: JWS) -> ExplainedPart.Finding {
         for owner in keyOwners(preferring: nil) {
             for named in world.keys[owner.owner].published {
@@ -144,7 +144,8 @@ extension ValueReader {
         return .init(holds: nil, "HS256, by a secret that both sides know: not checked")
     }
 
-    /// Everybody who signs in this world with the provider's name, `first` before others.
+    /// Returns the owners of all signing keys of this world with their providers' names, those of `first` before
+    /// others.
     private func keyOwners(preferring first: (any Provider)?) -> [(owner: KeyOwner, title: String)] {
         let ordered = providers.filter { $0.name == first?.name } + providers.filter { $0.name != first?.name }
         return ordered.flatMap { provider in

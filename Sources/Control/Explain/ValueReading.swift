@@ -4,10 +4,10 @@ import JOSE
 import JSON
 import Time
 
-/// One member of a token's header or one claim, with what is to be said of it.
+/// A member of a token's header or a claim, with the findings about it.
 package struct ReadMember: Sendable {
     package let name: String
-    /// A text as it is, any other value as JSON.
+    /// The value: a text as it is, any other value as JSON.
     package let value: String
     package let findings: [ExplainedPart.Finding]
 
@@ -18,17 +18,17 @@ package struct ReadMember: Sendable {
     }
 }
 
-/// A JSON Web Token taken apart, each claim in words.
+/// A parsed JSON Web Token with findings about each claim.
 package struct ReadToken: Sendable {
-    /// What it is, such as "ID token".
+    /// The kind of the token, such as "ID token".
     package let title: String
     package let header: [ReadMember]
     package let claims: [ReadMember]
-    /// What should be there and isn't.
+    /// The findings about missing members.
     package let missing: [ExplainedPart.Finding]
     package let signature: [ExplainedPart.Finding]
 
-    /// The same as parts of an explanation.
+    /// The parts of an explanation that say the same.
     package var parts: [ExplainedPart] {
         let said = (header + claims).flatMap { member in
             member.findings.isEmpty
@@ -44,14 +44,14 @@ package struct ReadToken: Sendable {
     }
 }
 
-/// What is known of a token from where it was found.
+/// The facts about a token that follow from where it was found.
 package struct TokenSurroundings: Sendable {
-    /// A text of another exchange.
+    /// A text in another exchange.
     package struct Sent: Sendable {
         package let text: String
-        /// To whom it was sent, such as "Apple"; empty for what a person has given.
+        /// The receiver of the text, such as "Apple"; empty for one that a person has pasted.
         package let receiver: String
-        /// The exchange's ID; `nil` for what a person has given.
+        /// The exchange's ID; `nil` for a text that a person has pasted.
         package let exchange: String?
 
         package init(_ text: String, to receiver: String, in exchange: String?) {
@@ -61,34 +61,36 @@ package struct TokenSurroundings: Sendable {
         }
     }
 
-    /// The name of the field that holds it.
+    /// The name of the field with the token.
     package var field: String?
-    /// Who made it, if that is known from the exchange that brought it.
+    /// The provider that made the token, if the exchange with it tells.
     package var maker: (any Provider)?
-    /// For which client it was made, and by which exchange.
+    /// The client for which it was made, and the exchange that made it.
     package var client: Sent?
-    /// What an authorization request of the same flow sent as `nonce`.
+    /// The `nonce` of an authorization request in the same flow.
     package var sentNonce: Sent?
-    /// What was handed over together with the token, as the text that was hashed.
+    /// The raw nonce, before hashing, that was sent together with the token.
     package var rawNonce: Sent?
-    /// What came beside the token.
+    /// The access tokens beside the token.
     package var accessTokens: [String] = []
     package var codes: [String] = []
 
     package init(field: String? = nil) { self.field = field }
 }
 
-/// Reads values that a world has given out or was sent: against its seed, its keys, its clock and its recording.
+/// Explains values that a world has issued or received, with the help of its seed, its keys, its clock and its
+/// recording.
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
     private let finder: EndpointFinder
-    /// The moment by which times are judged.
+    /// The time at which times are judged.
     package let now: Instant
-    /// Each provider with its hosts. Listing them costs something, so it is done once.
+    /// The providers with their hosts. Listing them takes time, so it is done once.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
-    /// `moment` is that of an exchange, whose tokens may have expired since; without one, times are judged as of now.
+    /// Makes a reader. `moment` is the time of an exchange, whose tokens may have expired since; without it, times are
+    /// judged by the world's clock.
     package init(_ world: World, by control: ControlAPI, at moment: Instant? = nil) {
         let providers = control.providers
         finder = control.finder.value
@@ -98,10 +100,10 @@ package struct ValueReader: Sendable {
         hosts = providers.map { ($0, $0.hosts) }
     }
 
-    /// What people call it.
+    /// Returns the provider's name for people.
     package static func title(of provider: any Provider) -> String { provider.facts.title }
 
-    /// The provider whose ID tokens say `iss` so, at its own address or at this daemon's.
+    /// Returns the provider with this issuer, at its own address or at this daemon's.
     package func provider(ofIssuer issuer: String) -> (any Provider)? {
         let known = providers.first { (type(of: $0) as? any ExplainsValues.Type)?.isIssuer(issuer) ?? false }
         if let known { return known }
@@ -123,16 +125,16 @@ package struct ValueReader: Sendable {
         }
     }
 
-    /// Who answered an exchange.
+    /// Returns the provider that answered an exchange.
     package func provider(of exchange: RecordedExchange) -> (any Provider)? { finder.find(exchange).provider }
 
-    /// The clients that the seed has at a provider; of all providers without one.
+    /// Returns the clients that the seed has at a provider; without one, those of all providers.
     func clients(of provider: (any Provider)?) -> [SeededClient] {
         guard let provider else { return world.seed.sections.flatMap(\.seededClients) }
         return world.seed.section(named: provider.name)?.seededClients ?? []
     }
 
-    /// What a code or an opaque token is, in this world.
+    /// Returns what this world knows of a code or an opaque token.
     package func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
         for provider in providers {
             if let value = (provider as? any KeepsGrants)?.issued(text, in: world) { return (provider, value) }
@@ -140,7 +142,7 @@ package struct ValueReader: Sendable {
         return nil
     }
 
-    /// "ada (Ada Lovelace)".
+    /// Returns a person's ID and name: "ada (Ada Lovelace)".
     func person(_ id: String) -> String {
         guard !id.isEmpty else { return "the client itself" }
         guard let account = world.read({ $0.account(id) }) else { return "\(id), who is gone" }

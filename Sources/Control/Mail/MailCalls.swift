@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET and DELETE /_understudy/v1/mail, GET and DELETE mail/ID, GET mail/ID/raw, GET mail/ID/attachments/N: what was sent to people,
-// or would have been.
+// The calls for mails and texts that were sent or would have been: GET and DELETE /_understudy/v1/mail, GET and DELETE
+// mail/ID, GET mail/ID/raw, GET mail/ID/attachments/N
 
 extension ControlAPI {
     var mailCalls: [Endpoint] {
@@ -99,13 +99,13 @@ extension ControlAPI {
         return await world.searchInbox { [self] in answer(found, query, exchange) }
     }
 
-    /// How many bytes one answer holds, about. A client asks for the rest with `after`.
+    /// The approximate number of bytes in one answer. A client asks for the rest with `after`.
     private static let mailPageSize = 2 << 20
 
     private func answer(_ found: [InboxMessage], _ query: MailQuery, _ exchange: Exchange) -> Response {
         var size = 0
         let page = found.prefix { row in
-            // As JSON, a text is longer.
+            // A text is longer as JSON.
             defer { size += min(row.message.size, 2 * MailDocument.listLimit) }
             return size < ControlAPI.mailPageSize
         }
@@ -161,7 +161,7 @@ extension ControlAPI {
         return ControlAPI.file(bytes, type: ControlAPI.harmless(attachment.type), name: name)
     }
 
-    /// What a browser can do no harm with, or no type at all.
+    /// Returns the type if a browser can't do harm with it, else one that browsers don't open.
     private static func harmless(_ type: String) -> String {
         let known: Set<String> = [
             "application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "message/rfc822", "text/calendar",
@@ -170,14 +170,14 @@ extension ControlAPI {
         return known.contains(type) ? type : "application/octet-stream"
     }
 
-    /// A file to be saved: nothing that a mail holds is opened as a page of this address.
+    /// Answers with a file to be saved: no part of a mail is opened as a page of this address.
     private static func file(_ bytes: [UInt8], type: String, name: String) -> Response {
         let plain = String(
             decoding: name.unicodeScalars.map { scalar -> UInt8 in
                 let isPlain = (0x20..<0x7F).contains(scalar.value) && !"\"\\/%".unicodeScalars.contains(scalar)
                 return isPlain ? UInt8(scalar.value) : UInt8(ascii: "_")
             }, as: UTF8.self)
-        // https://www.rfc-editor.org/rfc/rfc6266#section-4.3
+        // The name in UTF-8: https://www.rfc-editor.org/rfc/rfc6266#section-4.3
         let whole = plain == name ? "" : "; filename*=UTF-8''\(PercentCoding.encode(Array(name.utf8)))"
         return Response(
             status: 200,

@@ -2,12 +2,12 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A message as the control API shows it.
+/// A message in the control API's form.
 struct MailDocument {
     let message: ShownMessage
-    /// In lists, long texts are cut, so that an answer's length is bounded.
+    /// Whether it is in a list: there, long texts are cut, so that an answer's length is bounded.
     var isListed = false
-    /// The address of the message's own documents, without its ID.
+    /// The URL of the message's own documents, without its ID.
     let base: String
 
     private var row: InboxMessage { message.row }
@@ -69,7 +69,7 @@ struct MailDocument {
         return .object(object)
     }
 
-    /// How many bytes of a message's texts a list shows.
+    /// The number of bytes of a message's texts in a list.
     static let listLimit = 128 << 10
 }
 
@@ -92,7 +92,7 @@ private struct Cut {
         return String(text[..<end])
     }
 
-    /// Whole texts, as many as there is room for.
+    /// Returns whole texts, as many as fit.
     mutating func take(_ texts: [String]) -> [String] {
         var taken: [String] = []
         for text in texts {

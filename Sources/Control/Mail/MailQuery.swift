@@ -3,22 +3,22 @@ import HTTPServer
 import JSON
 import Time
 
-/// Which messages `GET mail` is about.
+/// The conditions of `GET mail` on messages.
 struct MailQuery: Sendable {
-    /// In lower case; `*` stands for any characters.
+    /// A recipient in lower case; `*` stands for any characters.
     let recipient: String?
-    /// The same for who it is from, by its header or its envelope.
+    /// A sender in the header or the envelope, in lower case; `*` stands for any characters.
     let sender: String?
-    /// What the subject holds.
+    /// A text in the subject.
     let subject: TextSearch?
-    /// What the text or the HTML holds.
+    /// A text in the mail's text or HTML.
     let text: TextSearch?
     let kind: SentMessage.Kind?
-    /// The number of the message after which to begin.
+    /// The number of the message after which the answer begins.
     let after: Int?
     let limit: Int?
     let wait: TimeSpan?
-    /// Whether secrets are masked: then what is masked can't be searched for.
+    /// Whether secrets are masked, which then can't be searched for.
     private let isMasked: Bool
 
     struct Parameters: SchemaObject {
@@ -50,9 +50,9 @@ struct MailQuery: Sendable {
         InboxMessage.number(of: $0) != nil
     }
 
-    /// `header` is that of an event stream that goes on.
+    /// Reads a query. `header` is that of an event stream that is resumed.
     ///
-    /// - Throws: What is wrong with the header.
+    /// - Throws: A refusal if the header is wrong.
     init(_ parameters: Parameters, resumedAfter header: String?, isMasked: Bool) throws(ControlRefusal) {
         self.isMasked = isMasked
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
@@ -73,7 +73,7 @@ struct MailQuery: Sendable {
         }
     }
 
-    /// Where a text is asked for, it reads the mail: not under a world's lock.
+    /// Whether a message matches. If the query has a text, this reads the mail, so don't call it under a world's lock.
     func matches(_ row: InboxMessage, in world: World) -> Bool {
         if let kind, row.message.kind != kind { return false }
         let mask = isMasked && (subject != nil || text != nil) ? Mask(row.message) : nil
@@ -92,8 +92,8 @@ struct MailQuery: Sendable {
         return holds(content.text, text) || holds(content.html, text)
     }
 
-    /// The messages that it asks for, the oldest first. With `limit` these are the latest ones; with `limit` and `after`, the next
-    /// ones, so that a client can read page by page.
+    /// Returns the messages that match, the oldest first. With `limit` these are the latest ones; with `limit` and
+    /// `after`, the next ones, so that a client can read page by page.
     func find(in world: World) -> [InboxMessage] {
         let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }

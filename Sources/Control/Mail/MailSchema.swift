@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 
 extension MailDocument {
-    /// A message as `json` has it.
+    /// The schema of a message.
     static let schema = Schema.members(
         "Message",
         [

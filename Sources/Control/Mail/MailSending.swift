@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// POST /_understudy/v1/mail, POST mail/ID/replies: mails by JSON in place of SMTP. They go the same way as by SMTP: a relay judges
-// them, and they lie in the inbox.
+// The calls POST /_understudy/v1/mail and POST mail/ID/replies send mails by JSON in place of SMTP. The mails are
+// treated as if by SMTP: a relay judges them, and they go to the inbox.
 
 struct NewMail: SchemaObject {
     static let schemaName: String? = "NewMail"
@@ -44,7 +44,7 @@ struct NewReply: SchemaObject {
 extension ControlAPI {
     private static let recipientLimit = 100
 
-    /// What sending a mail is answered.
+    /// The answers to sending a mail.
     static let submitted = [
         CallAnswer.json("What an SMTP client would have been told.", submissionSchema),
         .refusal(503, "noMail", "The daemon is stopping."),
@@ -87,7 +87,7 @@ extension ControlAPI {
         return try await submit(mail, to: recipients, exchange)
     }
 
-    /// The person who got a mail answers it.
+    /// Sends a reply by the person who got a mail.
     func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }
@@ -115,7 +115,7 @@ extension ControlAPI {
         }
         let world = exchange.world
         let (response, delay) = try await world.searchInbox { [self] in
-            // No request of the recording: calls of the control API aren't in it.
+            // The recording has no request for this mail: calls of the control API aren't recorded.
             let result = try submission.submit(
                 try world.write(mail), from: mail.from.address, to: recipients, in: world, request: nil)
             return (answer(result, recipients, exchange), result.delay)
@@ -124,10 +124,10 @@ extension ControlAPI {
         return response
     }
 
-    /// What an SMTP client would have been told, what lies in the inbox, and who doesn't get it.
+    /// Answers with the reply that an SMTP client would get, the messages in the inbox, and the refused recipients.
     private func answer(_ result: SubmittedMail, _ recipients: [String], _ exchange: Exchange) -> Response {
         let ids = result.messages.map(\.id).joined(separator: ", ")
-        // A fault may be ordered by which a mail is taken and lost.
+        // A fault may make the server accept a mail and lose it.
         let text = ids.isEmpty ? "ok" : "ok: queued as \(ids)"
         var reply: JSONValue = ["code": 250, "status": "2.0.0", "text": .string(text)]
         if result.refusals.count >= recipients.count, let first = result.refusals.first {

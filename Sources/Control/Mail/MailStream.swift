@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-// GET /_understudy/v1/mail with Accept: text/event-stream
-// Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+// The call GET /_understudy/v1/mail with Accept: text/event-stream
+// Its server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
 extension ControlAPI {
     func mailStream(_ exchange: Exchange, _ query: MailQuery, _ lease: Allowance.Lease) -> Response {
@@ -14,20 +14,20 @@ extension ControlAPI {
     }
 }
 
-/// Sends the messages of an inbox on a stream, only as fast as the client reads, so that nothing is kept for a client that doesn't.
-/// When messages are deleted, it sends the event `deleted`. Works on the inbox's queue.
+/// Sends the messages of an inbox on a stream, only as fast as the client reads, so that nothing is stored for a client
+/// that doesn't. When messages are deleted, it sends the event `deleted`. It works on the inbox's queue.
 private final class MailReader: Sendable {
     private struct State {
-        /// The number of the last message that was looked at; `nil` before the first.
+        /// The number of the last message that was examined; `nil` before the first.
         var seen: Int?
         var deletions = 0
-        /// Its place among the streams, given back when the client has gone.
+        /// The stream's lease, released when the client disconnects.
         var lease: Allowance.Lease?
     }
 
-    /// How many bytes may wait for the client; a single event may be longer.
+    /// The number of bytes that may wait for the client; a single event may be longer.
     private static let ahead = 64 << 10
-    /// How many messages are looked at in one step.
+    /// The number of messages that are examined in one step.
     private static let step = 64
 
     private struct WeakStream {
@@ -69,7 +69,7 @@ private final class MailReader: Sendable {
 
     private func start() {
         let inbox = world.read { $0.inbox }
-        // With a limit and no beginning, it begins with the latest messages.
+        // With a limit and no start, it starts with the latest messages.
         let latest = query.limit != nil && query.after == nil ? query.find(in: world).first : nil
         // Numbers beyond the last one are from before a reset.
         let begin = min(query.after ?? latest.map { $0.number - 1 } ?? 0, inbox.last)
@@ -95,12 +95,13 @@ private final class MailReader: Sendable {
         }
     }
 
-    /// Tells that messages were deleted. `false` when nobody reads any more, or nothing has been read yet.
+    /// Sends the event that messages were deleted. Returns `false` if the client has disconnected, or nothing has been
+    /// read yet.
     private func noteDeletions(_ stream: EventStream) -> Bool {
         let inbox = world.read { $0.inbox }
         let isNews: Bool? = state.withLock { state in
             guard let seen = state.seen else { return nil }
-            // After a reset the numbers begin again.
+            // A reset starts the numbers again.
             let isReset = inbox.last < seen
             defer { (state.seen, state.deletions) = (isReset ? 0 : seen, inbox.deletions) }
             return isReset || state.deletions != inbox.deletions

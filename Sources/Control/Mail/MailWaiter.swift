@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-/// Waits for a message that matches. Works on the inbox's queue.
+/// Waits for a message that matches. It works on the inbox's queue.
 final class MailWaiter: Sendable {
     private struct State {
         var isSettled = false
         var done: (@Sendable () -> Void)?
         var number: Int?
-        /// The number of the last message that was looked at.
+        /// The number of the last message that was examined.
         var seen: Int
-        /// Its place among the waiting requests, kept until it is settled.
+        /// The waiting request's lease, released when the wait ends.
         var lease: Allowance.Lease?
     }
 
@@ -24,7 +24,8 @@ final class MailWaiter: Sendable {
         state = Mutex(State(seen: query.after ?? 0, lease: lease))
     }
 
-    /// The matching messages as soon as there is one; when the time is up or the task is cancelled, those that there are.
+    /// Returns the matching messages as soon as there is one; when the time is up or the task is cancelled, those that
+    /// there are.
     func found(within limit: Duration) async -> [InboxMessage] {
         let queue = world.inboxQueue
         let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
@@ -36,7 +37,7 @@ final class MailWaiter: Sendable {
             timer.fireNow()
         }
         timer.cancel()
-        // Outside of `begin`, so that a store that fails is told to the request.
+        // This is outside of `begin`, so that a failure of the store reaches the request.
         return await world.searchInbox { [self] in query.find(in: world) }
     }
 
@@ -57,7 +58,7 @@ final class MailWaiter: Sendable {
         let seen = state.withLock { $0.isSettled ? nil : $0.seen }
         guard let seen else { return }
         let (fresh, last) = world.read { ($0.messages(after: seen), $0.inbox.last) }
-        // After a reset the numbers begin again.
+        // A reset starts the numbers again.
         state.withLock { $0.seen = max(min(seen, last), fresh.last?.number ?? 0) }
         if fresh.contains(where: { query.matches($0, in: world) }) { settle() }
     }

@@ -1,17 +1,17 @@
 import EmulatorCore
 import HTTPServer
 
-/// A message as it is shown: read, and with `--mask-secrets` without its secrets.
+/// A message for display: parsed, and with `--mask-secrets` without its secrets.
 package struct ShownMessage: Sendable {
-    /// Masked, it is written anew from what was read of the mail: its raw form isn't the one that came.
+    /// The message. If it is masked, its raw form is written from the parsed mail, and isn't the original.
     package let row: InboxMessage
     package let content: MessageContent
-    /// What attachments hold isn't shown then.
+    /// Whether secrets are masked. Then the contents of attachments aren't shown.
     package let isMasked: Bool
 }
 
 extension ControlAPI {
-    /// Reads a mail that came from outside, which takes a moment where it is large: not for a worker.
+    /// Parses a mail from outside. That takes time if it is large, so don't call it on a worker.
     package func shown(_ row: InboxMessage, in world: World) -> ShownMessage {
         guard masksSecrets else { return ShownMessage(row: row, content: row.content(in: world), isMasked: false) }
         let mask = Mask(row.message)
@@ -29,7 +29,8 @@ extension ControlAPI {
         return ShownMessage(row: masked, content: masked.content(in: world), isMasked: true)
     }
 
-    /// What is shown of a message without reading it: all but its header, and the text and HTML of a mail that came from outside.
+    /// Returns a message for display without parsing it: without its header, and without the text and HTML of a mail
+    /// from outside.
     package func summary(_ row: InboxMessage) -> InboxMessage {
         guard masksSecrets else { return row }
         var row = row
@@ -39,7 +40,7 @@ extension ControlAPI {
 }
 
 extension Mask {
-    /// The secrets of a message: its codes, and what its links carry.
+    /// Collects the secrets of a message: its codes, and those in its links.
     init(_ message: SentMessage) {
         var values = Set(message.codes)
         for link in message.links {
@@ -55,8 +56,8 @@ extension Mask {
         self.init(values)
     }
 
-    /// Whether a part of an address looks like something that nobody can guess. Links of web frameworks carry theirs in the path, or
-    /// in fields of any name.
+    /// Whether a part of a URL looks like a secret that nobody can guess. Links of web frameworks have theirs in the
+    /// path, or in fields of any name.
     private static func isToken(_ text: Substring) -> Bool {
         text.utf8.count >= 16 && text.utf8.contains { (0x30...0x39).contains($0) }
             && text.utf8.contains { (0x61...0x7A).contains($0 | 0x20) }
@@ -83,7 +84,7 @@ extension Mask {
         return message
     }
 
-    /// An address stays: tests look for messages by it.
+    /// Masks a mailbox's name. The address stays: tests look for messages by it.
     private func apply(to mailbox: Mailbox) -> Mailbox {
         Mailbox(mailbox.address, name: mailbox.name.map { apply(to: $0) })
     }

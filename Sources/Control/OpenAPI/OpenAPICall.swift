@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// One call in an OpenAPI document: <https://spec.openapis.org/oas/v3.1.0.html#operation-object>.
+/// A call in an OpenAPI document: <https://spec.openapis.org/oas/v3.1.0.html#operation-object>.
 struct OpenAPICall {
     private let endpoint: Endpoint
     private let call: ControlCall
@@ -11,18 +11,18 @@ struct OpenAPICall {
         self.call = call
     }
 
-    /// `/_understudy/v1/faults/{id}`
+    /// Returns the path in OpenAPI's form: `/_understudy/v1/faults/{id}`.
     static func path(of endpoint: Endpoint) -> String {
         let segments = endpoint.path.split(separator: "/", omittingEmptySubsequences: false)
         return segments.map { $0.hasPrefix(":") ? "{\($0.dropFirst())}" : String($0) }.joined(separator: "/")
     }
 
-    /// Below the root of the control API: `faults`, `:id`.
+    /// The segments of the path below the root of the control API: `faults`, `:id`.
     private var segments: [Substring] {
         endpoint.path.dropFirst(Endpoint.controlRoot.count).split(separator: "/")
     }
 
-    /// `getFaults`, `deleteFaultsById`
+    /// The call's ID: `getFaults`, `deleteFaultsById`.
     private var id: String {
         let words = segments.flatMap { segment -> [Substring] in
             let words = segment.split { !$0.isLetter && !$0.isNumber }
@@ -89,7 +89,7 @@ struct OpenAPICall {
         return .object(responses)
     }
 
-    /// The answers of one status.
+    /// Returns the response for the answers with one status.
     private func response(_ answers: [CallAnswer]) -> JSONValue {
         let about = answers.map { answer in
             (answer.codes.map { "`\($0)`: " }.first ?? "") + answer.about
@@ -109,7 +109,7 @@ struct OpenAPICall {
         (name, ["$ref": .string("#/components/headers/\(name)")])
     }
 
-    /// By media type.
+    /// Returns the contents of the answers by media type.
     private func content(_ answers: [CallAnswer]) -> JSONObject {
         var schemas: [JSONValue] = []
         var others: [String] = []

@@ -1,18 +1,18 @@
 import EmulatorCore
 import JSON
 
-// GET /_understudy/v1/openapi.json: the calls as OpenAPI 3.1 describes them, made of the same declarations that read requests.
-// https://spec.openapis.org/oas/v3.1.0.html
+// The call GET /_understudy/v1/openapi.json: the calls in OpenAPI 3.1, generated from the declarations that also read
+// requests. https://spec.openapis.org/oas/v3.1.0.html
 
-/// A document of calls.
+/// An OpenAPI document about calls.
 package struct OpenAPIDocument: Sendable {
     static let schemas = "#/components/schemas/"
     private static let tokenScheme = "controlToken"
 
-    /// Everything but where the calls are.
+    /// All members except the calls' address.
     private let members: JSONObject
 
-    /// `wantsToken` says whether callers have to show a token.
+    /// Makes a document. `wantsToken` says whether callers must send a token.
     package init(_ endpoints: [Endpoint], version: String, wantsToken: Bool) {
         var paths = JSONObject()
         var named: [String: Schema.Members] = [:]
@@ -31,7 +31,7 @@ package struct OpenAPIDocument: Sendable {
         let shown: JSONValue = .object(JSONObject([(OpenAPIDocument.tokenScheme, [])]))
         members = JSONObject([
             ("info", OpenAPIDocument.about(version)),
-            // A daemon without a token takes anybody's calls.
+            // A daemon without a token accepts everybody's calls.
             ("security", wantsToken ? [shown] : [[:], shown]), ("paths", .object(paths)),
             (
                 "components",
@@ -44,7 +44,7 @@ package struct OpenAPIDocument: Sendable {
         ])
     }
 
-    /// As a world's own address serves it.
+    /// Returns the document for a world's own address.
     func json(at url: String, world: String) -> JSONValue {
         var document = JSONObject([("openapi", "3.1.0")])
         document["info"] = members["info"]
@@ -87,7 +87,7 @@ package struct OpenAPIDocument: Sendable {
 }
 
 extension ControlCall {
-    /// What its bodies, parameters and answers are made of.
+    /// The schemas of its bodies, parameters and answers.
     var schemas: [Schema] {
         let answered = answers.flatMap(\.contents).compactMap { content in
             if case .json(let schema) = content { schema } else { nil }

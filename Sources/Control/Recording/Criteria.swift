@@ -5,22 +5,22 @@ import EmulatorCore
 /// Conditions on exchanges: the query of `GET requests`, and an expectation of `POST verify`.
 struct Criteria: SchemaObject {
     let host: String?
-    /// `*` stands for any characters.
+    /// The path; `*` stands for any characters.
     let path: String?
     let method: String?
     let client: String?
-    /// `401`, or `4xx`.
+    /// The status: `401`, or `4xx`.
     let status: String?
     let flow: String?
     let isRefused: Bool?
-    /// Fields of the query, the form or the JSON body, and their values.
+    /// The fields of the query, the form or the JSON body, and their values.
     let fields: [(name: String, value: String)]
 
     init(_ fields: inout Fields) {
         self.init(&fields, ofQuery: false)
     }
 
-    /// A query has no objects, and so no conditions on fields.
+    /// Reads a query. It has no objects, and so no conditions on fields.
     init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
@@ -52,7 +52,7 @@ struct Criteria: SchemaObject {
             && (text.hasSuffix("xx") || digits.allSatisfy { (0x30...0x39).contains($0) })
     }
 
-    /// How an exchange differs from the conditions, one line each. Empty when it meets them.
+    /// Returns a line for each condition that an exchange doesn't meet. Empty if it meets all.
     func differences(_ known: KnownExchange, _ fieldsSent: SentFields = SentFields()) -> [String] {
         let exchange = known.exchange
         var differences: [String] = []
@@ -90,7 +90,7 @@ struct Criteria: SchemaObject {
     }
 }
 
-/// The fields of requests, by name. Each request is read once, however many expectations look at it.
+/// The fields of requests, by name. Each request is parsed once for all expectations.
 final class SentFields {
     private var known: [String: [String: [String]]] = [:]
 

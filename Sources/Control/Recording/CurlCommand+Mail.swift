@@ -1,12 +1,12 @@
 import EmulatorCore
 
 extension CurlCommand {
-    /// Where a world takes mail.
+    /// The address at which a world takes mail.
     package struct MailServer: Sendable {
         let host: String
-        /// `nil` when no mail is taken by SMTP.
+        /// The port; `nil` if no mail is taken by SMTP.
         let port: UInt16?
-        /// For the user name of AUTH, where the port isn't the world's own.
+        /// The world's name, as the user of AUTH, if the port isn't the world's own.
         let world: String?
 
         package init(host: String, port: UInt16?, world: String?) {
@@ -16,8 +16,8 @@ extension CurlCommand {
         }
     }
 
-    /// Sends a mail with the same envelope: <https://curl.se/docs/manpage.html#--mail-rcpt>. Its content is that of the inbox, in a
-    /// file.
+    /// Makes a command that sends a mail with the same envelope: <https://curl.se/docs/manpage.html#--mail-rcpt>. Its
+    /// content is that in the inbox, read from a file.
     package init(mail: RecordedMail, server: MailServer, id: String) {
         let file = "\(mail.messages.first ?? id).eml"
         var parts = ["curl \(CurlCommand.quoted("smtp://\(server.host):\(server.port ?? 1025)"))"]

@@ -1,18 +1,19 @@
 import EmulatorCore
 import HTTPServer
 
-/// An exchange's request as a command that sends it again to this daemon, for any POSIX shell, and for fish.
+/// A command that sends an exchange's request again to this daemon, for any POSIX shell, and for fish.
 ///
-/// Whatever the request held is quoted: nothing of it is run, and no byte of it acts on the terminal into which it is pasted.
+/// The request's texts are quoted: the shell runs no part of them, and none of their bytes controls the terminal into
+/// which the command is pasted.
 package struct CurlCommand: Sendable {
     package let text: String
-    /// What the command can't do, in a sentence each.
+    /// The sentences about what the command can't do.
     package let remarks: [String]
 
-    /// Bytes of a body that stand in the command; a longer one is read from a file.
+    /// The greatest number of bytes of a body in the command; a longer body is read from a file.
     package static let bodyLimit = 8 << 10
     private static let headerLimit = 8 << 10
-    /// What curl sets itself, what belongs to one connection, and what a browser says of its own pages.
+    /// The headers that curl sets itself, those of one connection, and those of a browser about its own pages.
     private static let leftOut: Set<String> = [
         "host", "content-length", "connection", "transfer-encoding", "expect", "keep-alive", "te", "upgrade",
         "accept-encoding", "upgrade-insecure-requests", "priority",
@@ -23,15 +24,15 @@ package struct CurlCommand: Sendable {
         self.remarks = remarks
     }
 
-    /// `base` is where the exchange's host is found at this daemon, without a slash at the end; `file` the name under which a
-    /// body that is too long is saved.
+    /// Makes a command. `base` is the URL of the exchange's host at this daemon, without a slash at the end; `file` is
+    /// the name under which a body that is too long is saved.
     package init(_ document: ExchangeDocument, base: String, file: String) {
         let exchange = document.known.exchange
         let request = exchange.request
         let query = request.query.map { "?\($0)" } ?? ""
         let url = base + document.shown(encoded: exchange.path + query)
         var remarks: [String] = []
-        // Brackets and braces are no patterns here, and dots in a path stay.
+        // With these options, brackets and braces aren't patterns, and dots in a path stay.
         var parts = ["curl -i --globoff --path-as-is \(CurlCommand.quoted(url))"]
         if request.method == "HEAD" {
             parts[0] = "curl --head --globoff --path-as-is \(CurlCommand.quoted(url))"
@@ -41,7 +42,7 @@ package struct CurlCommand: Sendable {
         let (headers, isComplete) = CurlCommand.headers(document.shown(headers: request.headers))
         parts += headers
         if !isComplete { remarks.append("The request had more headers than fit here.") }
-        // curl adds these by itself, and calls every body a form: a name with a colon alone leaves a header out.
+        // curl adds these by itself, and sends every body as a form: a name with just a colon leaves a header out.
         for name in ["Accept", "User-Agent"] + (request.body.isEmpty ? [] : ["Content-Type"])
         where request.header(name) == nil { parts.append("-H '\(name):'") }
         let type = request.header("Content-Type")
@@ -60,7 +61,7 @@ package struct CurlCommand: Sendable {
         self.remarks = remarks
     }
 
-    /// `isComplete` says whether all of them fit.
+    /// Returns options for the headers. `isComplete` says whether all of them fit.
     private static func headers(
         _ headers: [(name: String, value: String)]
     ) -> (options: [String], isComplete: Bool) {
@@ -69,7 +70,7 @@ package struct CurlCommand: Sendable {
         for header in headers {
             let name = header.name.lowercased()
             guard !leftOut.contains(name), !name.hasPrefix("sec-"), !name.hasPrefix("proxy-"),
-                // curl would read a file by the name behind an @.
+                // With an @ in front, curl would read the file with this name.
                 !name.isEmpty, name.utf8.allSatisfy({ isLetterOrDigit($0) || "-_.".utf8.contains($0) })
             else { continue }
             // A header without a value ends with a semicolon.
@@ -97,8 +98,9 @@ package struct CurlCommand: Sendable {
 
     static func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
-    /// Within single quotes everything but a single quote stands for itself; in fish, a backslash doesn't. What isn't plain is
-    /// printed by escapes, in which no shell sees anything: `$'…'` would be one shell's text and another one's commands.
+    /// Quotes a text. Within single quotes all characters except single quotes are literal; in fish, backslashes
+    /// aren't. A text that isn't plain is printed by escapes, which every shell takes literally: `$'…'` would be text
+    /// to one shell and commands to another.
     private static func quoted(_ bytes: [UInt8]) -> String {
         guard isPlain(bytes) else { return "\"$(printf \(printed(bytes)))\"" }
         return "'" + String(decoding: bytes, as: UTF8.self).replacing("'", with: "'\\''") + "'"
@@ -108,8 +110,9 @@ package struct CurlCommand: Sendable {
         bytes.allSatisfy { (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\\") }
     }
 
-    /// For `printf`, in whose format `%` and `\` mean something, and which takes a `-` at the beginning for an option. What means
-    /// something to a shell between double quotes is escaped, too: an interactive one looks for `!` there.
+    /// Returns a format for `printf`, in which `%` and `\` are escaped, and a `-` at the beginning, which would be an
+    /// option. Characters with a meaning between double quotes are escaped, too: an interactive shell looks for `!`
+    /// there.
     private static func printed(_ bytes: [UInt8]) -> String {
         var output = "'"
         for (place, byte) in bytes.enumerated() {

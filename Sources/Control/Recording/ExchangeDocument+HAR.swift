@@ -4,7 +4,7 @@ import JSON
 import Time
 
 extension ExchangeDocument {
-    /// <http://www.softwareishard.com/blog/har-12-spec/#entries>
+    /// The exchange as an entry of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/#entries>
     var harEntry: JSONValue {
         let exchange = known.exchange
         let base = "https://\(exchange.host ?? "localhost")"
@@ -52,8 +52,8 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes each world a page of the
-    /// archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    /// Returns a HAR file. `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes
+    /// each world a page of the archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
     ) -> JSONValue {
@@ -61,7 +61,7 @@ extension ExchangeDocument {
             ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),
         ])
         if worlds { log["pages"] = .array(pages(documents)) }
-        // Entries are HTTP's. A viewer skips members that begin with an underscore:
+        // All entries are HTTP exchanges. A viewer skips members that begin with an underscore:
         // http://www.softwareishard.com/blog/har-12-spec/#customFields
         let mail = documents.filter { $0.known.exchange.mail != nil }
         if !mail.isEmpty { log["_mail"] = .array(mail.map(\.json)) }

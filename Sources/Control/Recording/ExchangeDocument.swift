@@ -4,12 +4,12 @@ import JSON
 import EmulatorCore
 import Time
 
-/// How an exchange is shown: as JSON, as an entry of a HAR file, and to pages. What is to be masked is masked.
+/// An exchange for display: as JSON, as an entry of a HAR file, and for pages. Secrets are masked if they are to be.
 package struct ExchangeDocument: Sendable {
     package let known: KnownExchange
     private let mask: Mask?
-    /// In a body that isn't complete or can't be read, secrets can't be found. Then no body is shown, and no text that may
-    /// quote one.
+    /// Whether no body is shown, and no text that may quote one: in a body that isn't complete or can't be read,
+    /// secrets can't be found.
     package let isWithheld: Bool
 
     package init(_ known: KnownExchange, masksSecrets: Bool) {
@@ -22,7 +22,7 @@ package struct ExchangeDocument: Sendable {
 
     package func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
 
-    /// A form, a query or a URL.
+    /// Returns a form, a query or a URL, masked.
     package func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
 
     func shown(body text: String, type: String?) -> String {
@@ -30,13 +30,13 @@ package struct ExchangeDocument: Sendable {
         return isForm ? shown(encoded: text) : shown(text)
     }
 
-    /// Why it was refused, as far as it may be shown; `nil` when it wasn't.
+    /// The diagnosis, masked; `nil` if the request wasn't refused.
     package var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
 
-    /// What surprises in an answer that refuses nothing, as far as it may be shown.
+    /// The note on an answer that refuses nothing, masked.
     package var note: String? { known.exchange.note.map { isWithheld ? "masked" : shown($0) } }
 
-    /// `POST appleid.apple.com/auth/token`
+    /// The request's method and address: `POST appleid.apple.com/auth/token`.
     package var name: String {
         "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
     }
@@ -77,7 +77,7 @@ package struct ExchangeDocument: Sendable {
         return .object(object)
     }
 
-    /// The envelope of mail, and where it lies in the inbox.
+    /// The envelope of a mail, and its messages in the inbox.
     private var mail: JSONValue? {
         guard let mail = known.exchange.mail else { return nil }
         var object = JSONObject()
@@ -105,12 +105,12 @@ package struct ExchangeDocument: Sendable {
         }
     }
 
-    /// A body as it may be shown.
+    /// A body for display.
     package enum Body: Sendable {
         case text(String)
-        /// It isn't UTF-8.
+        /// The body isn't UTF-8.
         case bytes([UInt8])
-        /// Secrets in it couldn't be found.
+        /// Secrets in the body can't be found.
         case withheld
     }
 
@@ -140,7 +140,7 @@ package struct ExchangeDocument: Sendable {
         package let token: JWS
     }
 
-    /// Each of them once. None where a body can't be searched for secrets.
+    /// The tokens, each of them once. There are none if a body can't be searched for secrets.
     package var foundTokens: [FoundToken] {
         var seen: Set<String> = []
         guard !isWithheld else { return [] }

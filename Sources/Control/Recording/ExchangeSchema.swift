@@ -1,7 +1,7 @@
 import JSON
 
 extension ExchangeDocument {
-    /// An exchange as `json` has it.
+    /// The schema of an exchange.
     static let schema = Schema.members(
         "Exchange",
         [
@@ -69,7 +69,7 @@ extension ExchangeDocument {
             .optional("dropped", .count, "How many exchanges of the world had to make room."),
         ])
 
-    /// <http://www.softwareishard.com/blog/har-12-spec/>
+    /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>
     static let harSchema = Schema.members(
         "HTTPArchive",
         [

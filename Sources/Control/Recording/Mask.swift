@@ -16,15 +16,15 @@ package struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
-    /// More secrets than any sign-in has. An exchange with more of them is shown without texts.
+    /// The greatest number of secrets: more than any sign-in has. An exchange with more is shown without texts.
     private static let limit = 100
 
-    /// A secret as it may be spelled, with its replacement.
+    /// A secret in one of its spellings, with its replacement.
     private struct Secret: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
-        /// For each number of bytes that have matched, how many of them still match when the next one doesn't (Knuth, Morris, Pratt):
-        /// what a search takes doesn't grow with the secret's length.
+        /// The number of bytes that still match if the next byte doesn't, for each number that have matched (Knuth,
+        /// Morris, Pratt). It makes the time of a search independent of the secret's length.
         private var borders: [Int]
 
         init(_ text: String, mark: String) {
@@ -34,7 +34,7 @@ package struct Mask: Sendable {
             for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
         }
 
-        /// Returns how many bytes match after this one, where `count` matched before it.
+        /// Returns how many bytes match after this one, if `count` matched before it.
         private func matched(_ count: Int, then byte: UInt8) -> Int {
             var count = count
             while count > 0, bytes[count] != byte { count = borders[count] }
@@ -55,7 +55,7 @@ package struct Mask: Sendable {
         }
     }
 
-    /// The longest stands first, since one may be part of another.
+    /// The secrets, the longest first, since one may be part of another.
     private let secrets: [Secret]
     private let hidesAll: Bool
 
@@ -72,7 +72,7 @@ package struct Mask: Sendable {
         self.init(values)
     }
 
-    /// Whether a field of this name holds a secret.
+    /// Whether a field with this name has a secret.
     static func isSecret(_ name: String) -> Bool {
         names.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
     }
@@ -85,7 +85,7 @@ package struct Mask: Sendable {
                 value, PercentCoding.encode(Array(value.utf8)),
                 String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()),
                 String(JSONValue.string(value).text.dropFirst().dropLast()), HTML.escape(value),
-                // The message in a page's attribute is JSON that was then escaped as HTML.
+                // A message in a page's attribute is JSON, then escaped as HTML.
                 HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
             ]
             return spellings.map { Secret($0, mark: "masked-\(value.utf8.count)") }
@@ -97,7 +97,7 @@ package struct Mask: Sendable {
     func apply(toEncoded text: String) -> String {
         var output: [Substring] = []
         for pair in text.split(separator: "&", omittingEmptySubsequences: false) {
-            // What stands before a URL's query stays as it is.
+            // The part before a URL's query stays as it is.
             guard let mark = pair.firstIndex(of: "=") else {
                 output.append(pair)
                 continue

@@ -2,19 +2,19 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// GET /_understudy/v1/requests?world=*: the exchanges of all worlds, in the order in which they were answered.
+// The call GET /_understudy/v1/requests?world=*: the exchanges of all worlds, in the order in which they were answered.
 //
-// after is the ID of an exchange of any of them, since IDs aren't used twice: it asks for those that were answered later. Of an
-// exchange that no recording holds any more, it asks for those with a higher ID, which came later.
+// The parameter after is the ID of an exchange in any of the worlds, since IDs are used once: exchanges that were
+// answered later follow. If no recording has that exchange any more, those with a higher ID follow, which came later.
 
-/// What was recorded in several worlds.
+/// The exchanges that several worlds have recorded.
 struct RecordingAccount {
-    /// In the order in which they were answered.
+    /// The exchanges, in the order in which they were answered.
     let exchanges: [KnownExchange]
-    /// The IDs of those whose world is gone, or was reset since: refusals only.
+    /// The IDs of the exchanges whose world has been removed or reset since: only refused ones are kept.
     let gone: Set<String>
 
-    /// Searches what hasn't been searched before, which takes a while: don't call it on a worker.
+    /// Searches the exchanges that weren't searched before. That takes time, so don't call it on a worker.
     init(_ worlds: WorldRegistry, named pattern: String = "*") {
         let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { Glob.matches(pattern, $0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
@@ -30,7 +30,7 @@ struct RecordingAccount {
 }
 
 extension WorldRegistry {
-    /// Those of worlds whose name fits.
+    /// Returns the recordings of the worlds whose names match.
     fileprivate func recordings(named pattern: String) -> [Recording] {
         if let shared = budget.recordings.sharedRecordings {
             return shared.filter { Glob.matches(pattern, $0.world) }

@@ -3,12 +3,14 @@ import JSON
 import EmulatorCore
 import Time
 
-// GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
+// The calls GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
 //
-// With world, this is about all worlds of that name (RequestCalls+AllWorlds.swift), else about the request's own.
+// With the parameter world, they are about all worlds of that name (RequestCalls+AllWorlds.swift), else about the
+// request's own.
 //
-// Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count wait for
-// exchanges to come; format=har, also of one exchange, asks for a HAR file. Accept: text/event-stream asks for one event an exchange.
+// Query: after, host, path, method, client, status, flow, refused and limit filter; wait (at most a minute) and count
+// wait for exchanges to come; format=har, also for one exchange, asks for a HAR file. Accept: text/event-stream asks
+// for one event for each exchange.
 
 private enum RecordingFormat: String, CaseIterable {
     case json
@@ -18,7 +20,7 @@ private enum RecordingFormat: String, CaseIterable {
 }
 
 extension Rule where Self == SpanRule {
-    /// How long a request may wait for what it asks for.
+    /// The rule for the time that a request may wait.
     static var wait: SpanRule {
         .duration(
             TextRule(
@@ -28,7 +30,7 @@ extension Rule where Self == SpanRule {
 }
 
 extension ControlAPI {
-    /// Which exchanges `GET requests` is about.
+    /// The conditions of `GET requests` on exchanges.
     struct Query: SchemaObject {
         let criteria: Criteria
         private(set) var after: String?
@@ -36,7 +38,7 @@ extension ControlAPI {
         let wait: TimeSpan?
         let count: Int
         let isHAR: Bool
-        /// Which worlds; `nil` is the request's own.
+        /// The names of the worlds; `nil` means the request's own.
         let worlds: String?
 
         init(_ fields: inout Fields) {
@@ -52,7 +54,7 @@ extension ControlAPI {
                 "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
         }
 
-        /// With the header of an event stream that goes on.
+        /// Returns the query with the position in the header of an event stream that is resumed.
         func resumed(_ header: String?) throws(ControlRefusal) -> Query {
             guard after == nil, let header else { return self }
             guard Query.id.holds(header) else {
@@ -172,7 +174,7 @@ extension ControlAPI {
         }
     }
 
-    /// A place among the event streams and waiting requests; `nil` when all are taken.
+    /// Returns a lease of an event stream or a waiting request; `nil` if all are taken.
     package func listenerLease() -> Allowance.Lease? {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
@@ -188,7 +190,7 @@ extension ControlAPI {
             "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
     }
 
-    /// Empties the recording, with `world` those of all worlds of that name.
+    /// Empties the recording; with `world`, those of all worlds of that name.
     private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
             try exchange.world.recording.clear(forgetting: true)
@@ -208,7 +210,7 @@ extension ControlAPI {
 
     // MARK: -
 
-    /// The exchanges that the query asks for, the oldest first. With `limit` these are the latest ones; with `limit` and
+    /// Returns the exchanges that match, the oldest first. With `limit` these are the latest ones; with `limit` and
     /// `after`, the next ones, so that a client can read page by page.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
@@ -218,10 +220,10 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// How many bytes of bodies one answer holds. A client asks for the rest with `after`.
+    /// The number of bytes of bodies in one answer. A client asks for the rest with `after`.
     private static let pageSize = 2 << 20
 
-    /// The first of `found` that fit one answer.
+    /// Returns the first of `found` that fit into one answer.
     func page(_ found: [KnownExchange], _ query: Query) -> ArraySlice<KnownExchange> {
         var size = 0
         return found.prefix { known in
@@ -245,11 +247,11 @@ extension ControlAPI {
     }
 }
 
-/// How many exchanges at the beginning of `known` aren't later than the one with this ID.
+/// Returns how many exchanges at the beginning of `known` aren't later than the one with this ID.
 func place(after id: String?, in known: [KnownExchange]) -> Int {
     guard let id else { return 0 }
     if let place = known.firstIndex(where: { $0.exchange.id == id }) { return place + 1 }
-    // The recording doesn't hold it any more; but IDs count up.
+    // The recording doesn't have it any more; but IDs count up.
     let number = RecordedExchange.number(of: id) ?? 0
     return known.prefix { (RecordedExchange.number(of: $0.exchange.id) ?? 0) <= number }.count
 }

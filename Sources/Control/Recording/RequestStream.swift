@@ -3,8 +3,8 @@ import JOSE
 import EmulatorCore
 import Synchronization
 
-// GET /_understudy/v1/requests with Accept: text/event-stream
-// Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+// The call GET /_understudy/v1/requests with Accept: text/event-stream
+// Its server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
 extension ControlAPI {
     func stream(_ exchange: Exchange, _ query: Query, _ lease: Allowance.Lease) -> Response {
@@ -14,21 +14,21 @@ extension ControlAPI {
     }
 }
 
-/// Sends the exchanges of a recording on a stream. It takes them from the recording only as fast as the client reads, so that
-/// nothing is kept for a client that doesn't read. Exchanges that the recording drops meanwhile aren't sent. Works on the
-/// store's queue.
+/// Sends the exchanges of a recording on a stream. It takes them from the recording only as fast as the client reads,
+/// so that nothing is stored for a client that doesn't read. Exchanges that the recording drops meanwhile aren't sent.
+/// It works on the store's queue.
 private final class RecordingReader: Sendable {
     private struct State {
-        /// The position of the next exchange to look at.
+        /// The position of the next exchange to examine.
         var next = 0
         var hasBegun = false
-        /// Its place among the streams, given back when the client has gone.
+        /// The stream's lease, released when the client disconnects.
         var lease: Allowance.Lease?
     }
 
-    /// How many bytes may wait for the client; a single event may be longer.
+    /// The number of bytes that may wait for the client; a single event may be longer.
     private static let ahead = 64 << 10
-    /// How many exchanges are looked at in one step.
+    /// The number of exchanges that are examined in one step.
     private static let step = 64
 
     private let recording: Recording

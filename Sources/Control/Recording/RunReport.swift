@@ -2,14 +2,14 @@ import EmulatorCore
 import JSON
 import Time
 
-/// What happened in all worlds since the daemon began, as far as it is recorded: for whoever looks at a run afterwards.
+/// The recorded exchanges of all worlds since the daemon began, for people who examine a run afterwards.
 package struct RunReport {
     private let documents: [ExchangeDocument]
     private let version: String
-    /// Refused exchanges were kept for worlds that are gone, too.
+    /// The refused exchanges. They are kept even for worlds that have been removed.
     private var refused: [ExchangeDocument] { documents.filter { $0.known.exchange.diagnosis != nil } }
 
-    /// Searches the recordings, which takes a while: don't call it on a worker.
+    /// Searches the recordings. That takes time, so don't call it on a worker.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
         do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
             worlds.budget.notices.tell(
@@ -19,19 +19,20 @@ package struct RunReport {
         self.version = version
     }
 
-    /// The last requests that were refused, the oldest first: `POST appleid.apple.com/auth/token: ` and the diagnosis.
+    /// Returns the last requests that were refused, the oldest first: `POST appleid.apple.com/auth/token: ` and the
+    /// diagnosis.
     package func lastRefusals(_ count: Int) -> [String] {
         refused.suffix(count).map { "\($0.name): \($0.diagnosis ?? "")" }
     }
 
-    /// An HTTP archive, in which each world is a page.
+    /// The HTTP archive, in which each world is a page.
     package var archive: JSONValue {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
 
-    /// JUnit's XML with a suite for each world that has refused something, and a failure for each refusal. `seconds` is how long
-    /// the run took. Without refusals there is one suite with one test that has passed, since readers take a file without tests
-    /// for a broken run.
+    /// Returns JUnit's XML with a suite for each world that has refused something, and a failure for each refusal.
+    /// `seconds` is the length of the run. Without refusals there is one suite with one test that has passed, since
+    /// readers take a file without tests for a broken run.
     package func junit(host: String, began: Instant, seconds: Double) -> String {
         var names: [String] = []
         var worlds: [String: [ExchangeDocument]] = [:]
@@ -60,7 +61,8 @@ package struct RunReport {
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(root.text)"
     }
 
-    /// The attributes are those that the common readers' schema demands. A timestamp there has no zone; this is UTC.
+    /// Returns a suite. Its attributes are those that the common readers' schema demands. A timestamp there has no
+    /// zone; this is UTC.
     /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
     private static func suite(
         _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)
@@ -92,7 +94,7 @@ package struct RunReport {
             ], .elements([failure]))
     }
 
-    /// With three digits after the point.
+    /// Returns seconds with three digits after the point.
     private static func text(_ seconds: Double) -> String {
         let milliseconds = Int64(min(max(0, seconds * 1000), 1e15))
         return "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
+// The call POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
 
 extension ControlAPI {
     var verifyCalls: [Endpoint] {
@@ -51,10 +51,10 @@ extension ControlAPI {
         let times: Int?
         let atLeast: Int?
         let atMost: Int?
-        /// As it was written.
+        /// The expectation as it was written.
         let document: JSONValue
 
-        /// Whether no number of requests would do.
+        /// Whether the bounds are contradictory.
         var contradictsItself: Bool {
             let least = max(times ?? 0, atLeast ?? 0)
             return least > min(times ?? .max, atMost ?? .max)
@@ -78,10 +78,10 @@ extension ControlAPI {
         }
     }
 
-    /// How many expectations there may be: each is compared with the whole recording.
+    /// The greatest number of expectations: each is compared with the whole recording.
     private static let expectationLimit = 100
     private static let fieldLimit = 1_000
-    /// How many of the exchanges that come nearest to an expectation are shown.
+    /// The number of exchanges that are shown because they nearly meet an expectation.
     private static let nearLimit = 3
 
     private func verify(_ exchange: Exchange) async throws -> Response {
@@ -168,7 +168,7 @@ extension ControlAPI {
         guard !isMet else { return Result(isMet: true, message: "", json: .object(json)) }
         json["message"] = .string(message)
         if count < least {
-            // The exchanges with the fewest differences, the latest first.
+            // These are the exchanges with the fewest differences, the latest first.
             let near = compared.filter { !$0.differences.isEmpty }.reversed()
                 .sorted { $0.differences.count < $1.differences.count }.prefix(ControlAPI.nearLimit)
             json["near"] = .array(

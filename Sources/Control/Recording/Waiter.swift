@@ -2,17 +2,17 @@ import EmulatorCore
 import HTTPServer
 import Synchronization
 
-/// Waits for exchanges that match. It looks at each exchange once, on the store's queue.
+/// Waits for exchanges that match. It examines each exchange once, on the store's queue.
 final class Waiter: Sendable {
     private struct State {
         var isSettled = false
-        /// Takes what was found.
+        /// The function that gets the exchanges that were found.
         var done: (@Sendable ([KnownExchange]) -> Void)?
         var number: Int?
-        /// The position of the next exchange to look at.
+        /// The position of the next exchange to examine.
         var next = 0
         var count = 0
-        /// Its place among the waiting requests, kept until it is settled.
+        /// The waiting request's lease, released when the wait ends.
         var lease: Allowance.Lease?
     }
 
@@ -33,8 +33,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// The matching exchanges after the exchange `id`, as soon as there are enough; when the time is up or the task is
-    /// cancelled, those that there are.
+    /// Returns the matching exchanges after the exchange `id`, as soon as there are enough; when the time is up or the
+    /// task is cancelled, those that there are.
     func found(after id: String?, within limit: Duration) async -> [KnownExchange] {
         let timer = Timer.after(limit) { [self] in recording.store.queue.async { [self] in settle() } }
         let found = await withTaskCancellationHandler {
@@ -44,7 +44,7 @@ final class Waiter: Sendable {
         } onCancel: {
             timer.fireNow()
         }
-        // It would keep the recording, and a world that goes is gone only when nothing does.
+        // The timer would keep a reference to the recording, and so to a world that is removed.
         timer.cancel()
         return found
     }
@@ -76,7 +76,7 @@ final class Waiter: Sendable {
             state.count += more
             return state.count
         }
-        // Exchanges that were counted may be gone from the recording, or belong to another flow by now.
+        // Exchanges that were counted may have been dropped from the recording, or belong to another flow by now.
         if more > 0, count >= wanted, find().count >= wanted { settle() }
     }
 

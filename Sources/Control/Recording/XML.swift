@@ -15,7 +15,7 @@ struct XML {
         self.content = content
     }
 
-    /// An element a line, indented.
+    /// The text with one element a line, indented.
     var text: String {
         var text = ""
         write(to: &text, indent: "")
@@ -37,7 +37,8 @@ struct XML {
         }
     }
 
-    /// XML 1.0 has no way to write most control characters, not even as references: they become `\\u{1b}`.
+    /// Escapes a text. XML 1.0 has no way to write most control characters, not even as references: they become
+    /// `\\u{1b}`.
     private static func escaped(_ text: String, inAttribute: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -46,7 +47,7 @@ struct XML {
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
-            // Readers make spaces of line breaks in attributes, and drop a carriage return.
+            // Parsers replace line breaks in attributes by spaces, and drop a carriage return.
             case "\r": escaped += "&#13;"
             case "\n" where inAttribute: escaped += "&#10;"
             case "\t" where inAttribute: escaped += "&#9;"
