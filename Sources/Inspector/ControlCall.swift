@@ -3,32 +3,32 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// What the control API refused.
+/// A refusal by the control API.
 struct CallRefusal: Error, Sendable {
     let status: Int
-    /// What was wrong, in a sentence.
+    /// A sentence that says what was wrong.
     let message: String
-    /// Where in the body that was sent, such as `$.effect.delay`; `nil` where it is about no member.
+    /// The path in the body, such as `$.effect.delay`; `nil` if no member of it was wrong.
     let path: String?
     /// All that is wrong with the body, if it is the body: path and message of each.
     let issues: [(path: String, message: String)]
-    /// How many more there are, in words.
+    /// A text that says how many more issues there are.
     let more: String?
 }
 
 extension Inspector {
-    /// A call of the control API in the request's world: `path` as in `faults/fault-1`, percent-encoded.
+    /// Calls the control API in the request's world: `path` is like `faults/fault-1`, percent-encoded.
     ///
-    /// - Throws: What the control API refuses.
+    /// - Throws: The control API's refusal.
     func call(
         _ method: String, _ path: String, _ body: JSONValue? = nil, in exchange: Exchange
     ) async throws(CallRefusal) -> JSONValue {
         try await call(method, path, bytes: body.map { $0.serialized() } ?? [], in: exchange)
     }
 
-    /// The same with a body that somebody wrote, which needn't be JSON.
+    /// Calls the control API with a body that a person wrote, which may not be JSON.
     ///
-    /// - Throws: What the control API refuses.
+    /// - Throws: The control API's refusal.
     func call(
         _ method: String, _ path: String, bytes: [UInt8], in exchange: Exchange
     ) async throws(CallRefusal) -> JSONValue {
@@ -45,7 +45,7 @@ extension Inspector {
         return value
     }
 
-    /// A form that changes something: it is sent to `path` below the inspector's address, and carries the token.
+    /// Returns a form that changes something: it is sent to `path` below the inspector's address, with the token.
     func form(
         to path: String, _ exchange: Exchange, _ attributes: [(String, String?)] = [], _ content: [HTML]
     ) -> HTML {
@@ -56,7 +56,7 @@ extension Inspector {
             children: [formToken.field] + content)
     }
 
-    /// After a change: the page at `path` below the inspector's address.
+    /// Redirects to the page at `path` below the inspector's address, after a change.
     func changed(_ exchange: Exchange, show path: String) -> Response {
         .redirect(to: exchange.inspector(path), status: 303)
     }

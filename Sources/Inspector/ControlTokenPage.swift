@@ -2,8 +2,8 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// What a browser sees in place of the inspector's pages where the daemon has a control token, and POST /_understudy/token, which
-// gives a browser the cookie for it.
+// The page that a browser gets in place of the inspector's pages if the daemon has a control token, and POST
+// /_understudy/token, which gives a browser the cookie for it.
 //
 // https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie
 
@@ -14,13 +14,14 @@ extension Inspector {
     var tokenEndpoints: [Endpoint] {
         [
             Endpoint("POST", [], "\(Inspector.root)/token", nil) { exchange in
-                // The form's own check: it needs no token of the daemon's forms, since who sends it knows the control token.
+                // This form has its own check: it needs no token of the daemon's forms, since its sender knows the
+                // control token.
                 control.refusal(of: exchange.request) ?? takeToken(exchange)
             }
         ]
     }
 
-    /// Asks for the token, then leads to the page that was asked for.
+    /// Asks for the token, then leads to the requested page.
     func tokenPage(_ exchange: Exchange, _ refusal: Response) -> Response {
         let request = exchange.request
         let asked = request.method == "GET" ? request.path + (request.query.map { "?\($0)" } ?? "") : ""
@@ -69,7 +70,7 @@ extension Inspector {
         }
         let place = Inspector.isOwnPage(asked) ? asked : exchange.inspector()
         var response = Response.redirect(to: place, status: 303)
-        // Strict: no other site's page gets here with it. For all worlds, whose pages lie at other paths.
+        // Strict: pages of other sites can't use it. It is for all worlds, whose pages are at other paths.
         let secure = exchange.address.scheme == "https" ? "; Secure" : ""
         response.headers.append(
             (
@@ -80,7 +81,7 @@ extension Inspector {
         return response
     }
 
-    /// Whether it is a path at this daemon, and nothing that a browser takes for another host's.
+    /// Whether it is a path at this daemon that no browser takes for another host's.
     private static func isOwnPage(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.hasPrefix("//")
             && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }

@@ -2,17 +2,17 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// How a page is declared: who may open it, and who may send its form.
+// The declarations of pages: who may open them, and who may send their forms.
 
 extension Inspector {
-    /// A page at `path` below the inspector's address.
+    /// Declares a page at `path` below the inspector's address.
     func page(_ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) throws -> Response)
         -> Endpoint
     {
         Endpoint(method, [], "\(Inspector.root)/\(path)", nil) { try refusal(of: $0) ?? answer($0) }
     }
 
-    /// The same, for a page that has to wait.
+    /// Declares a page at `path` that has to wait.
     func page(
         _ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) async throws -> Response
     ) -> Endpoint {
@@ -22,7 +22,8 @@ extension Inspector {
         }
     }
 
-    /// What answers a form that is sent to `path`. `answer` runs only if the form carries the token of this daemon's pages.
+    /// Declares the answer to a form sent to `path`. `answer` runs only if the form has the token of this daemon's
+    /// pages.
     func form(_ path: String, _ answer: @escaping @Sendable (Exchange, Form) async throws -> Response) -> Endpoint {
         page("POST", path) { exchange in
             let form = Form(parsing: exchange.request.body)
@@ -33,8 +34,8 @@ extension Inspector {
         }
     }
 
-    /// Why the request may not see a page: what the control API refuses, but for links that lead here. They come from other
-    /// sites, such as the app under test, and nothing that a page of the inspector shows can be framed or read there.
+    /// Returns the refusal of a request for a page: the control API's, except that links from other sites, such as the
+    /// app under test, are allowed. Those sites can neither frame nor read the inspector's pages.
     func refusal(of exchange: Exchange) -> Response? {
         guard let refusal = control.refusal(of: exchange, allowsLinks: true) else { return nil }
         if refusal.status == 401 { return tokenPage(exchange, refusal) }
@@ -45,7 +46,7 @@ extension Inspector {
         return page
     }
 
-    /// What is said below the inspector's address in place of a page; `nil` elsewhere.
+    /// Returns a page that says why there is no other; `nil` outside the inspector's address.
     package func refuse(_ exchange: Exchange, because reason: PageRefusal) -> Response? {
         let path = exchange.address.path
         guard path.hasPrefix("\(Inspector.root)/"), !path.hasPrefix("\(ControlAPI.root)/"), path != ControlAPI.root

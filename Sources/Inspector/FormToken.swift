@@ -2,21 +2,22 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-/// What the inspector's forms carry, so that only its own pages can change anything: pages of other origins can't read it.
-/// It is made when the daemon starts, and the same for all worlds; replicas that share their worlds share it, too.
+/// A secret in the inspector's forms that pages of other origins can't read, so that only the inspector's pages can
+/// make changes. It is made when the daemon starts, and is the same for all worlds; replicas that share their worlds
+/// share it, too.
 /// <https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html>
 package struct FormToken: Sendable {
     private static let name = "formToken"
     private var text: String
 
-    /// One of this daemon's own.
+    /// Makes a token for this daemon.
     package init() {
-        // Not the world's randomness: opening a page must not change what the world's next code is.
+        // This isn't the world's randomness: opening a page must not change the world's next code.
         var randomness = Randomness(seed: nil)
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// The same, unless `archive` is shared: then all replicas have the same one.
+    /// Makes a token for this daemon, or takes that of all replicas if `archive` is shared.
     package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
         guard let archive, archive.isShared else { return }
@@ -24,10 +25,10 @@ package struct FormToken: Sendable {
         text = kept
     }
 
-    /// Names the daemon's run, or that of all replicas together, without telling the token.
+    /// An ID of the daemon's run, or of that of all replicas together, from which the token can't be computed.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
-    /// The form's field.
+    /// The form's hidden field.
     var field: HTML { .hidden(FormToken.name, text) }
 
     func isCarried(by form: Form) -> Bool {

@@ -4,11 +4,11 @@ import HTTPServer
 
 /// The inspector: pages for people, which show what has happened in a world and change what happens next.
 ///
-/// Each area has a folder with its pages and its endpoints. A page works without scripts; what it changes, it changes by a
-/// call of the control API, so that each rule and each refusal is written once. No page holds a script or a style: all are
-/// files of the folder `Assets`.
+/// Each area has a folder with its pages and its endpoints. A page works without scripts. It makes changes by calls of
+/// the control API, so that each rule and each refusal is written once. No page has a script or a style in it: all are
+/// files in the folder `Assets`.
 package struct Inspector: Sendable {
-    /// Where the pages are, below the world's address.
+    /// The path of the pages, below the world's address.
     package static let root = "/_understudy"
 
     let control: ControlAPI
@@ -17,7 +17,7 @@ package struct Inspector: Sendable {
     /// The scenarios with which every world begins.
     let chosen: [Scenario]
     let formToken: FormToken
-    /// Which endpoints have answered what is recorded.
+    /// Finds the endpoints that have answered recorded exchanges.
     var finder: Lazy<EndpointFinder> { control.finder }
 
     package init(
@@ -30,7 +30,7 @@ package struct Inspector: Sendable {
         self.formToken = formToken
     }
 
-    /// All pages. None of them is recorded, or can be ordered to fail.
+    /// All pages. They aren't recorded, and no fault can be ordered at them.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], Inspector.root, nil) { toFirstPage($0) }]
             + signInsEndpoints + exchangeEndpoints + explainEndpoints + peopleEndpoints + userEndpoints
@@ -39,9 +39,10 @@ package struct Inspector: Sendable {
             + inboxEndpoints + tokenEndpoints + tryOutEndpoints
     }
 
-    /// `/`: the first page for browsers; for programs, which don't accept HTML, the JSON by which they recognize an emulator.
+    /// Answers `/`: browsers get the first page. Programs, which don't accept HTML, get the JSON by which they
+    /// recognize an emulator.
     package func home(_ exchange: Exchange) async throws -> Response {
-        // Scripts of any origin may ask for the mark, but not read the page.
+        // Scripts of any origin may request that JSON, but not read the page.
         guard exchange.request.header("Origin") == nil,
             exchange.request.header("Accept")?.contains("text/html") ?? false
         else { return control.mark() }
@@ -53,6 +54,6 @@ package struct Inspector: Sendable {
 }
 
 extension Exchange {
-    /// The URL of the inspector's page at `path`, such as `people/ada`, in the request's world.
+    /// Returns the URL of the inspector's page at `path`, such as `people/ada`, in the request's world.
     func inspector(_ path: String = "") -> String { "\(address.ownBase)\(Inspector.root)/\(path)" }
 }

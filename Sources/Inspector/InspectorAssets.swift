@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-/// A style sheet or a script. Its address changes with its content, so browsers may keep it for good.
+/// A style sheet or a script. Its address changes with its content, so browsers may cache it forever.
 struct Asset: Sendable {
     let name: String
     let type: String
@@ -16,7 +16,7 @@ struct Asset: Sendable {
         version = String(Hex.encode(Digest.sha256(text)).prefix(16))
     }
 
-    /// Below the inspector's address.
+    /// The path below the inspector's address.
     var path: String { "assets/\(name)?v=\(version)" }
 
     var response: Response {
@@ -35,7 +35,7 @@ enum InspectorAssets {
         name: "inspector.css", type: "text/css;charset=UTF-8",
         text: StyleSheets.all.map { "\($0.text)" }.joined())
 
-    /// By their files' names without `.js`.
+    /// The scripts by their files' names without `.js`.
     static let scripts = Dictionary(
         uniqueKeysWithValues: Scripts.all.map { script in
             let type = "text/javascript;charset=UTF-8"

@@ -14,7 +14,7 @@ enum Area: String, CaseIterable {
     case explain
     case help
 
-    /// As the menu says.
+    /// The area's title in the menu.
     var title: String {
         switch self {
         case .signIns: "Sign-ins"
@@ -32,13 +32,13 @@ enum Area: String, CaseIterable {
 }
 
 extension Inspector {
-    /// What a page may load: its own style sheet and scripts, and nothing from elsewhere. No markup that a request brought could
-    /// run, even if it weren't escaped.
+    /// The policy of pages: they load only their own style sheet and scripts. Markup from a request couldn't run, even
+    /// if it weren't escaped.
     static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         + "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-    /// A page. `scripts` are names of files in `Assets`; `lead` stands beside the title.
+    /// Returns a page. `scripts` are names of files in `Assets`; `lead` is shown beside the title.
     func page(
         _ exchange: Exchange, _ area: Area?, title: String, status: Int = 200, scripts: [String] = [],
         lead: [HTML] = [], _ content: [HTML]
@@ -61,7 +61,7 @@ extension Inspector {
             body: page.document)
     }
 
-    /// Headers of everything that isn't a file of `Assets`.
+    /// The headers of all answers that aren't files of `Assets`.
     static let protection: [(name: String, value: String)] = [
         (name: "Cache-Control", value: "no-store"), (name: "X-Content-Type-Options", value: "nosniff"),
         // With no-referrer, a form of these pages would be sent with "Origin: null".

@@ -1,7 +1,7 @@
 import EmulatorCore
 
 extension Inspector {
-    /// A diagnosis, in which "request r12" leads to that exchange, and "scenario refresh-revoked" to what it is.
+    /// Returns a diagnosis, in which "request r12" links to that exchange, and "scenario refresh-revoked" to its page.
     func linked(_ diagnosis: String, _ exchange: Exchange, limit: Int = 2_000) -> HTML {
         let text = ShownText.plain(diagnosis, limit: limit)
         var parts: [HTML] = []
@@ -16,7 +16,7 @@ extension Inspector {
         return .element("bdi", attributes: [], children: parts + [.text(String(rest))])
     }
 
-    /// A diagnosis in its parts.
+    /// Returns a diagnosis in its parts.
     func reasonParts(_ diagnosis: String, _ exchange: Exchange) -> HTML {
         DiagnosisParts(line: ShownText.plain(diagnosis, limit: 2_000)).html { linked($0, exchange) }
     }

@@ -2,13 +2,13 @@ import EmulatorCore
 import JSON
 import Time
 
-/// Texts that requests brought, as pages show them: control characters and those that turn the direction of writing are made
-/// visible, and long ones cut. Limits are in bytes.
+/// Texts from requests, prepared for pages: control characters and those that change the direction of writing are made
+/// visible, and long texts are cut. Limits are in bytes.
 enum ShownText {
-    /// On one line: line breaks are made visible, too.
+    /// Returns a text on one line: line breaks are made visible, too.
     static func plain(_ text: String, limit: Int = 160) -> String { shown(text, limit, isHidden) }
 
-    /// With its line breaks and tabs, for `pre`.
+    /// Returns a text with its line breaks and tabs, for `pre`.
     static func source(_ text: String, limit: Int = .max) -> String {
         shown(text, limit) { $0.value != 0x0A && $0.value != 0x09 && isHidden($0) }
     }
@@ -30,7 +30,8 @@ enum ShownText {
         return shown
     }
 
-    /// Controls, characters without width, and <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+    /// Whether it is a control character, one without width, or one of
+    /// <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0xAD, 0x061C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
@@ -40,26 +41,26 @@ enum ShownText {
         }
     }
 
-    /// The same as code.
+    /// Returns a text as code.
     static func code(_ text: String, limit: Int = 2_000) -> HTML {
         .tag("code", [("class", "text")], isolated(text, limit: limit))
     }
 
-    /// How many bytes of a text of many lines a page shows.
+    /// The number of bytes that a page shows of a text of many lines.
     static let blockLimit = 64 << 10
 
-    /// A text whose line breaks and tabs are kept, in an element that keeps its direction of writing to itself.
+    /// Returns a text with its line breaks and tabs, in an element that isolates its direction of writing.
     static func block(_ text: String) -> HTML {
         .tag("pre", [], source(text.replacing("\r\n", with: "\n"), limit: blockLimit))
     }
 
-    /// In an element that keeps its direction of writing to itself.
+    /// Returns a text in an element that isolates its direction of writing.
     static func isolated(_ text: String, limit: Int = 160) -> HTML { .tag("bdi", [], plain(text, limit: limit)) }
 
-    /// An address or a header's value, which may be longer than other texts.
+    /// Returns an address or a header's value, which may be longer than other texts.
     static func line(_ text: String) -> HTML { isolated(text, limit: 400) }
 
-    /// Microseconds, as people say them: "12 ms", "3.4 s", "2 min 5 s".
+    /// Describes a time in microseconds, as people say it: "12 ms", "3.4 s", "2 min 5 s".
     static func duration(_ microseconds: Int64) -> String {
         let milliseconds = microseconds / 1000
         if microseconds < 1000 { return "\(microseconds) µs" }
@@ -70,7 +71,7 @@ enum ShownText {
         return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
     }
 
-    /// A moment of the world's clock.
+    /// Returns a time of the world's clock.
     static func time(_ time: Instant) -> HTML {
         let text = time.text
         return .tag("time", [("datetime", text)], text.replacing("T", with: " ").replacing("Z", with: ""))

@@ -5,28 +5,28 @@ import JOSE
 import JSON
 import Time
 
-/// What is to be said of a sign-in that no single refusal says.
+/// A remark about a sign-in that no single refusal makes.
 struct FlowAdvice: Sendable, Equatable {
     enum Weight: Sendable {
-        /// Something that surprises people, and is as it should be.
+        /// A surprising fact that is as it should be.
         case remark
-        /// The sign-in isn't finished, and this is the likely reason.
+        /// The likely reason why the sign-in isn't finished.
         case problem
     }
 
     let weight: Weight
     let text: String
-    /// The ID of the exchange that it is about.
+    /// The ID of the exchange to which it belongs.
     let exchange: String
 }
 
 extension Inspector {
-    /// What is to be said of a flow, in the order of its exchanges.
+    /// Returns the remarks about a flow, in the order of its exchanges.
     func advice(on flow: [KnownExchange], in world: World) -> [FlowAdvice] {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
         for exchange in exchanges {
-            // What was ordered is told as such.
+            // Exchanges with an ordered fault are reported as such.
             if exchange.fault == nil, let note = exchange.note {
                 advice.append(FlowAdvice(weight: .remark, text: "\(note.capitalizedFirst).", exchange: exchange.id))
             }
@@ -46,7 +46,7 @@ extension Inspector {
         return advice
     }
 
-    /// An ID token says that the person's address isn't verified.
+    /// Explains that the person's address isn't verified, if an ID token says so.
     private func unverifiedAddress(_ exchange: RecordedExchange) -> String? {
         let tokens = exchange.responseFindings.filter { $0.value.hasPrefix("eyJ") }
         for token in tokens {
@@ -60,7 +60,7 @@ extension Inspector {
         return nil
     }
 
-    /// A world's clock that was moved is a reason for refusals that nobody thinks of.
+    /// Explains that the world's clock was moved, a reason for refusals that nobody thinks of.
     private func clockAdvice(_ exchange: RecordedExchange) -> String? {
         guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
         let ahead = exchange.time - machine
@@ -74,13 +74,13 @@ extension Inspector {
 /// An authorization code that was sent to an app's address.
 struct SentCode: Sendable {
     let exchange: RecordedExchange
-    /// Where it was sent; `nil` when the request doesn't say.
+    /// The address to which it was sent; `nil` if the request doesn't tell.
     let callback: String?
-    /// By a form that the browser posts, rather than by a redirect.
+    /// Whether the browser posted it in a form, rather than following a redirect.
     let isPosted: Bool
     let isRedeemed: Bool
 
-    /// Those that left for an app, in the order in which they did; a code that was given natively isn't sent anywhere.
+    /// Returns the codes that were sent to an app, in their order; a code that was issued natively isn't sent anywhere.
     static func codes(in flow: [RecordedExchange]) -> [SentCode] {
         var sent: [(code: String, place: Int, isPosted: Bool)] = []
         var used: Set<String> = []

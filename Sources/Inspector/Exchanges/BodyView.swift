@@ -2,9 +2,10 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-/// A body for people: JSON laid out, a form as a table, other texts as they are, bytes as a dump of their beginning.
+/// A body for people: JSON with line breaks, a form as a table, other texts unchanged, bytes as a dump of their
+/// beginning.
 enum BodyView {
-    /// Bytes that are shown at most.
+    /// The greatest number of bytes that are shown.
     static let limit = 24 << 10
 
     static func text(_ text: String, type: String?, label: String) -> [HTML] {
@@ -37,10 +38,10 @@ enum BodyView {
     }
 }
 
-/// Lays JSON out with a member or an element a line, without reading its values: names that occur twice, numbers of any length and
-/// texts that aren't JSON to the end stay as they are.
+/// Formats JSON with a member or an element a line, without parsing its values: duplicate names, numbers of any length
+/// and texts that aren't valid JSON to the end stay as they are.
 struct JSONLayout {
-    /// Deeper levels are indented no further, so that the text grows only so much.
+    /// The deepest level of indentation, so that the text doesn't grow too much.
     private static let deepest = 16
 
     private let limit: Int
@@ -48,7 +49,7 @@ struct JSONLayout {
     private var level = 0
     private(set) var isCut = false
 
-    /// `limit` is how many bytes are written at most.
+    /// Makes a layout. `limit` is the greatest number of bytes that it writes.
     init(limit: Int) { self.limit = limit }
 
     var text: String { String(decoding: output, as: UTF8.self) }
@@ -92,7 +93,7 @@ struct JSONLayout {
         }
     }
 
-    /// An object or an array that is empty stays on its line. Returns where to go on.
+    /// Writes an opening bracket; an empty object or array stays on its line. Returns the index after it.
     private mutating func open(_ byte: UInt8, _ bytes: [UInt8], _ place: Int) -> Int {
         output.append(byte)
         var next = place
@@ -113,10 +114,10 @@ struct JSONLayout {
 }
 
 enum HexDump {
-    /// Bytes.
+    /// The greatest number of bytes that are shown.
     static let limit = 512
 
-    /// Sixteen bytes a line: where they stand, in hexadecimal, and as ASCII.
+    /// Returns sixteen bytes a line: their position, their hexadecimal digits, and their ASCII characters.
     static func text(_ bytes: [UInt8]) -> String {
         let shown = bytes.prefix(limit)
         return stride(from: 0, to: shown.count, by: 16).map { start in

@@ -4,7 +4,7 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// Two exchanges, value by value.
+/// A comparison of two exchanges, value by value.
 struct Comparison {
     struct Row {
         let name: String
@@ -24,7 +24,7 @@ struct Comparison {
         var different: [Row] { rows.filter { !$0.isSame } }
     }
 
-    /// Values of each group and exchange that are compared at most.
+    /// The greatest number of values of each group and exchange that are compared.
     private static let limit = 300
 
     let groups: [Group]
@@ -36,7 +36,8 @@ struct Comparison {
         }.filter { !$0.rows.isEmpty }
     }
 
-    /// In the order of the first; what only the second has comes behind. Repeated names are compared in their order.
+    /// Returns the rows in the order of the first exchange, then those that only the second has. Repeated names are
+    /// compared in their order.
     private static func rows(_ first: [(String, String)], _ second: [(String, String)]) -> [Row] {
         var others: [String: [String]] = [:]
         for (name, value) in second.prefix(limit) { others[name, default: []].append(value) }
@@ -56,7 +57,7 @@ struct Comparison {
         return rows
     }
 
-    // MARK: - What an exchange consists of
+    // MARK: - Parts of an exchange
 
     private static let titles = [
         "Outcome", "Query", "Request body", "Request headers", "Response headers", "Response body", "Token header",
@@ -92,10 +93,10 @@ struct Comparison {
         ]
     }
 
-    /// Headers of this daemon's own, which say what the outcome says, or differ every time.
+    /// The daemon's own headers that repeat the outcome, or differ every time.
     private static let said = [Diagnosis.headerName, Note.headerName, "Understudy-Request"]
 
-    /// Names of headers don't depend on case.
+    /// Returns headers with names in lower case, which doesn't matter to HTTP.
     private static func headers(
         _ document: ExchangeDocument, _ headers: [(name: String, value: String)]
     ) -> [(String, String)] {
@@ -104,7 +105,7 @@ struct Comparison {
         }
     }
 
-    /// With what stands in forms and URLs within its fields.
+    /// Returns the fields of the body, with those of forms and URLs within them.
     private static func requestBody(_ document: ExchangeDocument) -> [(String, String)] {
         let exchange = document.known.exchange
         let fields = body(document, exchange.request.body, exchange.request.header("Content-Type"))
@@ -134,7 +135,7 @@ struct Comparison {
         }
     }
 
-    /// Each member by its path.
+    /// Adds each member with its path.
     private static func add(_ value: JSONValue, at path: String, to leaves: inout [(String, String)]) {
         guard leaves.count < limit else { return }
         switch value {

@@ -2,7 +2,7 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// requests/ID?with=OTHER: two exchanges beside one another.
+// The page requests/ID?with=OTHER: two exchanges side by side.
 
 extension Inspector {
     func comparisonPage(_ exchange: Exchange, _ found: FoundExchange, _ other: KnownExchange) -> Response {

@@ -2,26 +2,26 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// requests/ID: one exchange, taken apart; with ?with=ID beside another. Its bodies as files.
+// The page requests/ID: one exchange in detail; with ?with=ID beside another. Its bodies can be downloaded.
 
-/// An exchange, and what of the recording belongs to it.
+/// An exchange, with others of the recording that belong to it.
 struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The exchanges of the same flow, oldest first.
     let flow: [KnownExchange]
-    /// The exchange for which this one was made, and those that were made for it.
+    /// The exchange for which this one was made, and (`children`) those that were made for this one.
     let parent: KnownExchange?
     let children: [KnownExchange]
-    /// Others at the same endpoint, the latest first.
+    /// The other exchanges at the same endpoint, the latest first.
     let similar: [KnownExchange]
     let tokens: [(place: String, token: ReadToken)]
-    /// More JSON Web Tokens than are read.
+    /// The number of further JSON Web Tokens, which aren't shown.
     let moreTokens: Int
     let advice: [FlowAdvice]
 
-    /// As many exchanges to compare with are offered.
+    /// The greatest number of exchanges that are offered for comparison.
     static let similarLimit = 20
-    /// No sign-in has more tokens in one exchange.
+    /// The greatest number of tokens that are shown. No sign-in has more in one exchange.
     static let tokenLimit = 8
 }
 
@@ -58,7 +58,7 @@ extension Inspector {
         ).diagnosed(Diagnosis(message))
     }
 
-    /// Searches the recording: not on a worker.
+    /// Searches the recording, so don't call it on a worker.
     private func find(_ id: String, in world: World) throws -> FoundExchange? {
         let all = world.recording.known().exchanges
         guard let known = all.first(where: { $0.exchange.id == id }) else { return nil }
@@ -87,7 +87,7 @@ extension Inspector {
 
     // MARK: - Bodies
 
-    /// A body as it was kept, as a file: nothing opens it in the browser.
+    /// Answers with a stored body as a file, which the browser doesn't open.
     private func body(_ exchange: Exchange, ofRequest: Bool) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let recording = exchange.world.recording
@@ -115,6 +115,6 @@ extension Inspector {
             ], body: bytes)
     }
 
-    /// The ID of an exchange that was found is a letter and a number.
+    /// Returns the file's name. The ID of an exchange is a letter and a number.
     static func bodyName(_ id: String, ofRequest: Bool) -> String { "\(id)-\(ofRequest ? "request" : "response")-body" }
 }

@@ -3,7 +3,8 @@ import EmulatorCore
 import HTTPServer
 import Time
 
-// One exchange: what happened on top, then request and response, the tokens in them, and the request as a command.
+// The page of an exchange: at the top what happened, then request and response, the tokens in them, and the request as
+// a command.
 
 extension Inspector {
     func exchangePage(_ exchange: Exchange, _ found: FoundExchange) -> Response {
@@ -21,7 +22,7 @@ extension Inspector {
                 + tokenCards(exchange, found) + [command(exchange, document)])
     }
 
-    /// `POST appleid.apple.com/auth/token`
+    /// Returns the page's title: `POST appleid.apple.com/auth/token`
     static func exchangeTitle(_ document: ExchangeDocument) -> String { ShownText.plain(document.name, limit: 200) }
 
     static func badges(_ document: ExchangeDocument) -> [HTML] {
@@ -29,7 +30,7 @@ extension Inspector {
         let status = exchange.response.status
         let isBad = status >= 400 || exchange.diagnosis != nil && exchange.fault == nil
         var badges: [HTML] = []
-        // Of an answer that was dropped, the client has seen nothing.
+        // The client hasn't seen an answer that was dropped.
         if case .dropped = exchange.response.delivery {
         } else {
             badges.append(.tag("span", [("class", "badge \(isBad ? "bad" : "good")")], "\(status)"))
@@ -43,7 +44,7 @@ extension Inspector {
         return badges
     }
 
-    // MARK: - The way through the sign-in
+    // MARK: - Links to the other steps
 
     private func wayThrough(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
         let place = found.flow.firstIndex { $0.exchange.id == found.known.exchange.id } ?? 0
@@ -67,7 +68,7 @@ extension Inspector {
             ShownText.isolated("\(to.request.method) \(path)", limit: 80))
     }
 
-    // MARK: - What went wrong
+    // MARK: - Failures
 
     private func troubles(_ exchange: Exchange, _ found: FoundExchange, _ document: ExchangeDocument) -> [HTML] {
         let recorded = found.known.exchange
@@ -156,7 +157,7 @@ extension Inspector {
             ShownText.isolated("\(to.id): \(document.name), \(to.response.status)", limit: 200))
     }
 
-    /// Microseconds.
+    /// Describes a duration in microseconds.
     static func duration(_ microseconds: Int64) -> String {
         switch microseconds {
         case ..<1_000: "\(microseconds) µs"
@@ -165,12 +166,12 @@ extension Inspector {
         }
     }
 
-    // MARK: - What can be done with it
+    // MARK: - Actions
 
     private func actions(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
         let (id, flow) = (found.known.exchange.id, found.known.flow)
         let api = "\(exchange.address.ownBase)\(ControlAPI.root)/requests"
-        // HAR is HTTP's.
+        // A HAR file has only HTTP exchanges.
         let isMail = found.known.exchange.mail != nil
         let files: [HTML] =
             (isMail
@@ -188,7 +189,7 @@ extension Inspector {
         .tag("a", [("class", "button quiet small"), ("href", url), ("download", name)], text)
     }
 
-    /// Asks for the exchange with which this one is to be compared.
+    /// Returns a form that asks for the exchange with which this one is compared.
     func comparing(_ exchange: Exchange, _ found: FoundExchange, with other: String? = nil) -> HTML {
         guard !found.similar.isEmpty else { return .group([]) }
         let worked = found.similar.first { $0.exchange.diagnosis == nil && $0.exchange.response.status < 400 }
@@ -214,12 +215,12 @@ extension Inspector {
 
     // MARK: - As a command
 
-    /// Where the exchange's world takes mail.
+    /// Returns the address at which the exchange's world takes mail.
     private func mailServer(_ exchange: Exchange) -> CurlCommand.MailServer {
         let world = exchange.world
         let own = control.mailPorts.fixed(world.name) ?? world.port(.smtp)
         let port = own ?? control.mailPorts.main
-        // A port of the daemon's needs the world's name.
+        // At the daemon's own port, the mail must name the world.
         let isNamed = own != nil || world.name == control.worlds.unnamed
         return CurlCommand.MailServer(
             host: exchange.address.daemonName, port: port, world: isNamed ? nil : world.name)

@@ -1,18 +1,18 @@
 import EmulatorCore
 import JSON
 
-/// Names and values, one a row. Values that occur more than once keep their order.
+/// A table of names and values, one a row. Repeated names keep their order.
 struct FieldTable {
-    /// Rows that are shown at most.
+    /// The greatest number of rows.
     static let limit = 100
-    /// Bytes of values that are shown at most, all together and of one of them.
+    /// The greatest numbers of bytes of all values together, and of one value.
     private static let byteLimit = 24 << 10
     private static let valueLimit = 4 << 10
     private static let folded = 300
 
     let caption: String
     let rows: [(String, String)]
-    /// Whether only screen readers need the caption.
+    /// Whether the caption is only for screen readers.
     var isCaptionSpoken = false
 
     var html: HTML {
@@ -38,7 +38,7 @@ struct FieldTable {
         ])
     }
 
-    /// A long value, such as a token, is folded, so that the others stay in sight.
+    /// Returns a value. A long one, such as a token, is collapsed, so that the others stay in view.
     private static func value(_ value: String) -> HTML {
         guard !value.isEmpty else { return .tag("span", [("class", "soft")], "empty") }
         guard value.utf8.count > folded else { return ShownText.code(value) }

@@ -1,11 +1,11 @@
 import EmulatorCore
 import HTTPServer
 
-/// What the page of an exchange says of mail by SMTP.
+/// The part of an exchange's page about mail by SMTP.
 enum MailFacts {
     private static let limit = 100
 
-    /// Whose mail it is, as server and client agreed on it.
+    /// Returns the sender and the recipients on which server and client agreed.
     static func envelope(_ mail: RecordedMail) -> HTML {
         let sender = mail.sender.map { [("From", $0.isEmpty ? "nobody (a report)" : $0)] } ?? []
         let recipients = mail.recipients.prefix(limit).map { ("To", $0) }
@@ -13,7 +13,7 @@ enum MailFacts {
         return FieldTable(caption: "Envelope", rows: sender + recipients).html
     }
 
-    /// For the summary.
+    /// Returns rows for the summary.
     static func rows(_ mail: RecordedMail, _ exchange: Exchange) -> [(String, HTML)] {
         var rows: [(String, HTML)] = [("Connection", .text(mail.isSecure ? "TLS, by STARTTLS" : "not encrypted"))]
         if let user = mail.user { rows.append(("AUTH's user", ShownText.code(user, limit: 300))) }

@@ -6,7 +6,7 @@ import JSON
 /// A request or a response: its address or status, its fields, cookies, headers and body.
 struct MessageColumn {
     let document: ExchangeDocument
-    /// The page's own exchange.
+    /// The exchange in which the page is requested.
     let page: Exchange
     let ofRequest: Bool
 
@@ -151,7 +151,7 @@ struct MessageColumn {
         return parts + nested("\(name).body")
     }
 
-    /// Forms and URLs within the fields below `place`, taken apart.
+    /// Returns the parsed forms and URLs within the fields below `place`.
     private func nested(_ place: String) -> [HTML] {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings
@@ -168,7 +168,8 @@ struct MessageColumn {
     }
 }
 
-/// Reason phrases, which HTTP/2 no longer has and people still say: <https://www.rfc-editor.org/rfc/rfc9110#section-15>.
+/// The reason phrases, which HTTP/2 no longer has and people still use:
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-15>.
 enum StatusWords {
     private static let words = [
         200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 301: "Moved Permanently", 302: "Found",

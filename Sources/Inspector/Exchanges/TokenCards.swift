@@ -1,7 +1,7 @@
 import Control
 import EmulatorCore
 
-// JSON Web Tokens, taken apart: header and claims in tables, each with what it means, and the signature's verdict.
+// JSON Web Tokens in detail: header and claims in tables, each with its meaning, and the check of the signature.
 
 extension Inspector {
     func tokenCards(_ exchange: Exchange, _ found: FoundExchange) -> [HTML] {
@@ -65,7 +65,7 @@ extension Inspector {
         ])
     }
 
-    /// Findings, each with a mark that isn't only a colour, and a link to the exchange of which it speaks.
+    /// Returns a list of findings, each with a mark that isn't only a colour, and a link to its exchange.
     func findingList(_ exchange: Exchange, _ findings: [ExplainedPart.Finding]) -> HTML {
         guard !findings.isEmpty else { return .group([]) }
         let items = findings.prefix(FieldTable.limit).map { finding -> HTML in

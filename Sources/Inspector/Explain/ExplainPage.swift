@@ -2,8 +2,8 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// explain: a value is pasted, and the page says what it is and what is wrong with it. It travels in a form's body, so that no
-// address, history or log holds it.
+// The page explain: a value is pasted, and the page says what it is and what is wrong with it. The value is sent in a
+// form's body, so that no address, history or log has it.
 
 extension Inspector {
     var explainEndpoints: [Endpoint] {

@@ -3,19 +3,19 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// What is to be said on the next page, after a form has changed something: the page's address names it, and it is said once. It lies in
-/// the world's tables, since another replica may answer for that page.
+/// A notice for the next page, after a form has changed something: the page's address has its name, and it is shown
+/// once. It is in the world's tables, since another replica may serve that page.
 struct PageNotice: Row {
     static let table = Table<PageNotice>("inspector.notice", limit: 100)
 
     /// The name of the notice, for `?notice=`.
     let key: String
-    /// A path below the inspector's address. Only this page shows it.
+    /// The path below the inspector's address of the only page that shows it.
     let page: String
     let text: String
 
     init(_ text: String, for page: String) {
-        // Not the world's randomness: a form must not change what the world's next code is.
+        // This isn't the world's randomness: a form must not change the world's next code.
         var randomness = Randomness(seed: nil)
         key = Base64URL.encode(randomness.bytes(9))
         self.page = page
@@ -24,28 +24,28 @@ struct PageNotice: Row {
 }
 
 extension World {
-    /// The text of the notice of that name, which is gone afterwards; `nil` when it is none of that page's.
+    /// Removes the notice with this name and returns its text; `nil` if the page has no such notice.
     fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
-        // A page that is shown again changes nothing.
+        // Without this check, a page that is reloaded would change the world.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
         return try update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
     }
 }
 
 extension Inspector {
-    /// The types of the rows that its pages put into worlds.
+    /// The types of the rows that the inspector's pages put into worlds.
     package static var rows: [any Row.Type] { [PageNotice.self] }
 }
 
 extension Inspector {
-    /// After a change: the page at `path` below the inspector's address, which says what has happened.
+    /// Redirects to the page at `path` below the inspector's address, which says what has changed.
     func changed(_ exchange: Exchange, show path: String, saying text: String) throws -> Response {
         let notice = PageNotice(text, for: path)
         try exchange.world.update { $0.put(notice) }
         return changed(exchange, show: "\(path)?notice=\(notice.key)")
     }
 
-    /// What the page's address has it say.
+    /// Returns the notice that the page's address names.
     func notice(_ exchange: Exchange) throws -> HTML {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
@@ -53,7 +53,7 @@ extension Inspector {
         return .tag("p", [("class", "note good"), ("role", "status")], ShownText.isolated(text, limit: 2_000))
     }
 
-    /// That something wasn't done, and why.
+    /// Returns a note that says why something wasn't done.
     func refusal(_ message: String?) -> HTML {
         guard let message else { return .group([]) }
         return .tag(
@@ -63,13 +63,13 @@ extension Inspector {
 }
 
 extension Exchange {
-    /// The segment of an address for an ID, whatever characters it has. Browsers take away segments of dots.
+    /// Returns the segment of an address for an ID, whatever characters it has. Browsers remove segments of dots.
     static func segment(_ id: String) -> String {
         let isOdd = id == "." || id == ".." || id.hasPrefix("=")
         return (isOdd ? "%3D" : "") + PercentCoding.encode(Array(id.utf8))
     }
 
-    /// The ID that a segment of the address stands for.
+    /// Returns the ID for which a segment of the address stands.
     func identifier(_ name: String) -> String {
         let segment = parameters[name] ?? ""
         return segment.hasPrefix("=") ? String(segment.dropFirst()) : segment

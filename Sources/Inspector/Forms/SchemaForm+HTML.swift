@@ -1,11 +1,11 @@
 import EmulatorCore
 import JSON
 
-// How a form that is made from a schema looks.
+// The HTML of a form that is made from a schema.
 
 extension SchemaForm {
-    /// All controls. `titles` are headings of groups, by the names of their members; those that aren't there stand together
-    /// with the object's own fields.
+    /// Returns all controls. `titles` are headings of groups, by the names of their members; groups without one are
+    /// shown with the object's own fields.
     func controls(titles: [String: String]) -> [HTML] {
         let (own, named) = (
             groups.filter { $0.name.flatMap { titles[$0] } == nil },
@@ -27,7 +27,7 @@ extension SchemaForm {
             }
     }
 
-    /// That something is wrong, before all fields.
+    /// A note in front of all fields that something is wrong.
     private var summary: HTML {
         guard !faults.isEmpty else { return .group([]) }
         let others = otherFaults
@@ -46,7 +46,7 @@ extension SchemaForm {
             ("id", id), ("name", id), ("aria-describedby", "\(id)-about" + (faults.isEmpty ? "" : " \(id)-fault")),
         ]
         if !faults.isEmpty { common.append(("aria-invalid", "true")) }
-        // Below a provider's name the member's own name is enough.
+        // Under a provider's name the member's own name is enough.
         let label = isTitled ? leaf.path.last ?? "" : leaf.name
         let isCheck = if case .boolean = leaf.schema { !leaf.isNullable } else { false }
         let about = HTML.tag("p", [("class", "soft small"), ("id", "\(id)-about")], leaf.field.about)

@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A form for an object, made from its schema: a control for each field, with what the field means. It says what the person
-/// who filled it in has changed, so that what others have changed in the meantime stays.
+/// A form for an object, made from its schema: a control for each field, with the field's meaning. It submits only the
+/// fields that the person has changed, so that changes by others in the meantime stay.
 struct SchemaForm: Sendable {
-    /// A field that has a control: its way from the object, and how it is declared.
+    /// A field that has a control: its path in the object, and its declaration.
     struct Leaf: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// As issues name it, without `$.`, and as the form does.
+        /// The name in issues, without `$.`, and in the form.
         var name: String { path.joined(separator: ".") }
         var isNullable: Bool {
             if case .nullable = field.schema { true } else { false }
@@ -26,21 +26,22 @@ struct SchemaForm: Sendable {
         let leaves: [Leaf]
     }
 
-    /// What is wrong with an input, and at which path; `nil` where it is about no field.
+    /// An issue with an input, and the path of its field; `nil` if it has none.
     typealias Fault = (path: String?, message: String)
 
     let groups: [Group]
-    /// What the fields hold now; nothing, for something new.
+    /// The present values of the fields; `nil` for a new object.
     let values: JSONObject?
-    /// What they held when the form was made that has been sent.
+    /// The values of the fields when the form was made that has been sent.
     private(set) var earlier: JSONObject?
     private(set) var sent: Form?
     var faults: [Fault] = []
-    /// The ID of a form field is its name behind this.
+    /// The prefix of a control's name, before the name of its field.
     private static let prefix = "field."
     private static let earlierName = "earlier"
 
-    /// Without `values` it is for something new. `fixed` is the field that never changes: only a new object has it.
+    /// Makes a form; without `values`, for a new object. `fixed` is the field that can't be changed: only a new object
+    /// has it.
     init(_ schema: Schema, values: JSONObject?, fixed: String, sent: Form? = nil) {
         self.values = values
         self.sent = sent
@@ -61,10 +62,10 @@ struct SchemaForm: Sendable {
 
     private var leaves: [Leaf] { groups.flatMap(\.leaves) }
 
-    // MARK: - What was sent
+    // MARK: - Input
 
-    /// What the form changes, as a JSON Merge Patch, or all of a new object. Inputs that are no JSON where JSON is due are
-    /// faults.
+    /// Returns the form's changes, as a JSON Merge Patch, or a whole new object. Inputs that should be JSON and aren't
+    /// are faults.
     mutating func patch() -> JSONObject {
         guard let sent else { return JSONObject() }
         var patch = JSONObject()
@@ -78,7 +79,7 @@ struct SchemaForm: Sendable {
         return patch
     }
 
-    /// Notes as faults what both this form and somebody else have changed since it was made.
+    /// Adds faults for fields that both this form and another person have changed since it was made.
     mutating func findConflicts() {
         guard let sent, let earlier, let values else { return }
         for leaf in leaves where isChanged(leaf, sent) {
@@ -93,7 +94,7 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// Whether the input differs from what the form was made with.
+    /// Whether the input differs from the value with which the form was made.
     private func isChanged(_ leaf: Leaf, _ sent: Form) -> Bool {
         let input = sent[SchemaForm.prefix + leaf.name]
         if case .boolean = leaf.schema, !leaf.isNullable {
@@ -113,7 +114,7 @@ struct SchemaForm: Sendable {
         switch leaf.schema {
         case .text, .choice: return .string(text)
         case .boolean: return .bool(text == "true")
-        // What is no number is refused with a sentence about the field.
+        // A text that isn't a number is refused with a sentence about the field.
         case .integer: return Int64(text).map { .integer($0) } ?? .string(text)
         case .set(of: .text), .set(of: .choice):
             let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
@@ -125,7 +126,7 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// Notes what in `patch` the schema doesn't allow, besides what it removes.
+    /// Adds faults for the values in `patch` that the schema doesn't allow.
     mutating func check(_ patch: JSONObject, against schema: Schema) {
         let kept = JSONObject(patch.members.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
         let json = LocatedJSON(.object(kept), file: "form")
@@ -134,7 +135,7 @@ struct SchemaForm: Sendable {
 
     // MARK: - Texts of values
 
-    /// What the control shows of a value.
+    /// Returns the text of a value in its control.
     static func text(of leaf: Leaf, in object: JSONObject) -> String {
         guard let value = object.value(at: leaf.path), !value.isNull else { return "" }
         switch (leaf.schema, value) {
@@ -151,13 +152,14 @@ struct SchemaForm: Sendable {
         object?.value(at: leaf.path)?.bool ?? leaf.field.fallback?.bool ?? false
     }
 
-    /// What a control of a new object holds: choices say their default, other defaults are what an empty field means.
+    /// Returns the text of a new object's control: choices show their default; for other fields, empty means the
+    /// default.
     private static func initial(_ leaf: Leaf) -> String {
         if case .choice = leaf.schema, !leaf.isNullable { return leaf.field.fallback?.string ?? "" }
         return ""
     }
 
-    /// As browsers send it: lines end with CR and LF, a zero has become U+FFFD.
+    /// Returns a text in the form in which browsers send it: lines end with CR and LF, a zero has become U+FFFD.
     private static func normalized(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars where scalar != "\r" {
@@ -166,7 +168,7 @@ struct SchemaForm: Sendable {
         return output
     }
 
-    /// What the control of a field shows: the input, if it was changed there, or what holds.
+    /// Returns the text in the control of a field: the input, if the person changed it, or the present value.
     func shown(_ leaf: Leaf) -> String {
         if let sent, isChanged(leaf, sent), let input = sent[SchemaForm.prefix + leaf.name] { return input }
         return values.map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)
@@ -179,7 +181,7 @@ struct SchemaForm: Sendable {
 
     // MARK: - Faults
 
-    /// The faults of a field, those of values within it included.
+    /// Returns the faults of a field, with those of values within it.
     func faults(of leaf: Leaf) -> [String] { faults.filter { isAbout(leaf, $0) }.map(\.message) }
 
     private func isAbout(_ leaf: Leaf, _ fault: Fault) -> Bool {
@@ -187,17 +189,17 @@ struct SchemaForm: Sendable {
         return path.dropFirst(2 + leaf.name.count).first.map { $0 == "[" || $0 == "." } ?? true
     }
 
-    /// Those that belong to no field.
+    /// The faults that belong to no field.
     var otherFaults: [String] {
         faults.filter { fault in !leaves.contains { isAbout($0, fault) } }.map { fault in
             fault.path.map { $0 == "$" ? fault.message : "\($0): \(fault.message)" } ?? fault.message
         }
     }
 
-    /// The name of a field's control.
+    /// Returns the name of a field's control.
     static func controlName(_ leaf: Leaf) -> String { prefix + leaf.name }
 
-    /// What holds now, for the next answer.
+    /// A hidden field with the present values, to compare the next input with.
     var memory: HTML {
         values.map { HTML.hidden(SchemaForm.earlierName, JSONValue.object($0).text) } ?? .group([])
     }
@@ -208,7 +210,7 @@ extension JSONObject {
         path.dropFirst().reduce(path.first.flatMap { self[$0] }) { $0?[$1] }
     }
 
-    /// Ways have one or two steps.
+    /// Sets a value. Paths have one or two names.
     fileprivate mutating func set(_ value: JSONValue, at path: [String]) {
         guard let first = path.first else { return }
         guard path.count > 1 else { return self[first] = value }

@@ -1,8 +1,8 @@
 import EmulatorCore
 
 extension Document {
-    /// The page's blocks. `link` turns a link of the text into an address; `nil` leaves the words without a link. Rows of tables
-    /// have the IDs `row-1`, `row-2` and so on, through all tables of the page.
+    /// Returns the page's blocks. `link` returns the address of a link in the text; `nil` leaves the words without a
+    /// link. Rows of tables have the IDs `row-1`, `row-2` and so on, through all tables of the page.
     func html(link: (String) -> String?) -> [HTML] {
         var row = 0
         return blocks.dropFirst(blocks.first.map(Document.isHeading) ?? false ? 1 : 0).map { block in
@@ -51,13 +51,14 @@ extension Document {
         return false
     }
 
-    /// As GitHub makes them: <https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links>
+    /// Returns the ID of a heading, as GitHub makes it:
+    /// <https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links>
     static func anchor(_ heading: String) -> String {
         let kept = heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" || $0 == " " }
         return String(kept.map { $0 == " " ? "-" : $0 })
     }
 
-    /// Code, links and emphasis.
+    /// Returns a text with code, links and emphasis.
     static func inline(_ text: String, _ link: (String) -> String?) -> [HTML] {
         var output: [HTML] = []
         var plain = ""
@@ -81,7 +82,7 @@ extension Document {
                     rest[middle.upperBound...].firstIndex(of: ")")
                 })
             {
-                // A picture: the pages themselves are here.
+                // This is a picture of a page, left out because the page itself is here.
                 rest = rest[rest.index(after: end)...]
             } else if character == "[", let middle = rest.firstRange(of: "]("),
                 let end = rest[middle.upperBound...].firstIndex(of: ")")

@@ -1,4 +1,5 @@
-/// A page of the documentation, which the build embeds from the folder `docs`: as much of Markdown as is written there.
+/// A page of the documentation, which the build embeds from the folder `docs`. It parses as much of Markdown as the
+/// pages use.
 package struct Document: Sendable {
     package enum Block: Sendable, Equatable {
         case heading(level: Int, String)
@@ -10,7 +11,7 @@ package struct Document: Sendable {
 
     package private(set) var blocks: [Block] = []
 
-    /// The first heading.
+    /// The text of the first heading.
     package var title: String {
         for case .heading(_, let text) in blocks { return text }
         return "Help"
@@ -73,7 +74,7 @@ package struct Document: Sendable {
         blocks.append(.table(head: rows[0], rows: Array(rows.dropFirst(2))))
     }
 
-    /// The cells between bars; a bar in code, or behind a backslash, is none.
+    /// Returns the cells between bars. A bar in code, or behind a backslash, doesn't separate cells.
     private static func cells(_ line: Substring) -> [String] {
         var cells: [String] = []
         var cell = ""

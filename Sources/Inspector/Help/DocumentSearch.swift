@@ -1,10 +1,10 @@
 import EmulatorCore
 
-/// A section of a page that holds all words of a search.
+/// A section of a page with all words of a search.
 struct FoundSection: Sendable {
     /// The page's name, such as `errors/apple`, and its title.
     let page, title: String
-    /// `nil` for what stands before the first heading below the title.
+    /// The heading; `nil` for the section before the first heading below the title.
     let heading: String?
     /// The paragraph or the row with the most of the words.
     let excerpt: String
@@ -12,7 +12,7 @@ struct FoundSection: Sendable {
 }
 
 extension Documents {
-    /// The sections that hold all words of `text`, the best first.
+    /// Returns the sections that have all words of `text`, the best first.
     static func search(_ text: String) -> [FoundSection] {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8).map(String.init)
         guard !words.isEmpty else { return [] }

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// The documentation, at the daemon's own address: what an app refuses is looked up where it is seen, without a network.
+// The documentation at the daemon's own address: people can look up a refusal where they see it, without a network.
 
 /// The pages of the documentation, by their paths below `docs` without `.md`, such as `errors/apple`.
 package enum Documents {
@@ -12,12 +12,12 @@ package enum Documents {
             (name(of: file.path), Lazy { Document(parsing: "\(file.text)") })
         })
 
-    /// README.md, whose last section has the pages in groups.
+    /// The page README.md, whose last section has the pages in groups.
     package static let readme = Lazy {
         Document(parsing: EmbeddedDocuments.all.first { $0.path == "README.md" }.map { "\($0.text)" } ?? "")
     }
 
-    /// A page as it was written, in Markdown; `nil` when there is none of the name.
+    /// Returns a page's Markdown; `nil` if there is none with the name.
     package static func text(_ name: String) -> String? {
         EmbeddedDocuments.all.first { $0.path == "docs/\(name).md" }.map { "\($0.text)" }
     }
@@ -38,7 +38,7 @@ extension Inspector {
         ]
     }
 
-    /// The pages in README's groups, or the sections that hold what is searched for.
+    /// Answers with the pages in README's groups, or with the sections that a search finds.
     private func helpIndex(_ exchange: Exchange) -> Response {
         let wanted = exchange.request.queryForm["q"] ?? ""
         let search = HTML.tag(
@@ -71,7 +71,7 @@ extension Inspector {
                     children: Document.inline(String(item)) { link in
                         Inspector.address(of: link, in: "..").map { exchange.inspector($0) }
                     })
-                // Files that the daemon hasn't are left out.
+                // Files that the daemon doesn't have are left out.
             }.filter { $0.fragment.contains("href") }
             return .tag(
                 "section", [("class", "card")], .tag("h2", [], String(text[..<end.lowerBound].dropFirst(2))),
@@ -124,7 +124,8 @@ extension Inspector {
             ])
     }
 
-    /// Where a link of a page in the folder `folder` leads here; `nil` for files of the repository that the daemon hasn't.
+    /// Returns the address here of a link in a page of the folder `folder`; `nil` for files of the repository that the
+    /// daemon doesn't have.
     static func address(of link: String, in folder: String) -> String? {
         if link.hasPrefix("https://") || link.hasPrefix("http://") || link.hasPrefix("#") { return link }
         var parts = ["docs"]

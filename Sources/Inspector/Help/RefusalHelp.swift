@@ -2,16 +2,17 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Where the documentation says how a refusal comes about.
+/// The place in the documentation that explains a refusal.
 struct RefusalHelp: Sendable, Equatable {
-    /// Of the page.
+    /// The title of the page.
     let title: String
-    /// Below the inspector's address, with the row of the table if one is about this refusal.
+    /// The path below the inspector's address, with the row of the table if there is one about this refusal.
     let path: String
 }
 
 extension Inspector {
-    /// The documentation of an exchange's refusal; `nil` where nothing was refused, or by nobody whose refusals are documented.
+    /// Returns the documentation of an exchange's refusal; `nil` if nothing was refused, or the refusal isn't
+    /// documented.
     func help(for exchange: RecordedExchange) -> RefusalHelp? {
         guard exchange.diagnosis != nil, let owner = provider(of: exchange),
             let document = Documents.all["errors/\(owner.name)"]?.value
@@ -20,21 +21,21 @@ extension Inspector {
         return RefusalHelp(title: document.title, path: "help/errors/\(owner.name)" + (row.map { "#row-\($0)" } ?? ""))
     }
 
-    /// Whose endpoint answered; `nil` for what no provider serves.
+    /// Returns the provider whose endpoint answered; `nil` if there is none.
     func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 
-/// What a refusal is called, and how it came, in the words of the documentation's tables.
+/// The name and place of a refusal, in the words of the documentation's tables.
 struct Refusal: Sendable {
-    /// `invalid_grant`, or the first word of a message.
+    /// The names: `invalid_grant`, or the first word of a message.
     var names: Set<String> = []
-    /// `error_description` and the like.
+    /// The texts of `error_description` and the like.
     var descriptions: [String] = []
-    /// `page`, `redirect`, or the last segment of the path.
+    /// The place: `page`, `redirect`, or the last segment of the path.
     private(set) var place = ""
 
     init(_ exchange: RecordedExchange) {
-        // Of a redirect's parameters.
+        // These are a redirect's parameters.
         for finding in exchange.responseFindings where finding.place.hasPrefix("response.headers") {
             if finding.name == "error" { names.insert(finding.value) }
             if finding.name == "error_description" { add(finding.value) }
@@ -65,7 +66,7 @@ struct Refusal: Sendable {
 }
 
 extension Document {
-    /// The number of the row that is about the refusal; `nil` when none is.
+    /// Returns the number of the row about the refusal; `nil` if there is none.
     func row(about refusal: Refusal) -> Int? {
         var number = 0
         var best: (row: Int, score: Int)?
@@ -79,7 +80,8 @@ extension Document {
         return best?.row
     }
 
-    /// How well a row's first cells fit: its names in code, its texts in quotation marks, and where the refusal came.
+    /// Returns how well a row's first cells match: its names in code, its texts in quotation marks, and the place of
+    /// the refusal.
     private static func score(_ text: String, _ refusal: Refusal) -> Int {
         let code = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
             $0.offset % 2 == 1
@@ -88,7 +90,7 @@ extension Document {
             .filter { $0.offset % 2 == 1 }.map { $0.element.prefix { $0 != "…" } }
         var score = 0
         let names = code.map { String($0.element.prefix { $0 != " " && $0 != ":" }) }
-        // What a page calls its error stands in its text.
+        // A page has the name of its error in its text.
         let isNamed = names.contains { name in
             refusal.names.contains(name)
                 || refusal.place == "page" && refusal.descriptions.contains { $0.contains(name) }

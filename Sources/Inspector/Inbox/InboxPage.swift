@@ -2,7 +2,7 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// /_understudy/inbox: the mails and text messages that were sent in the world, or would have been.
+// The page /_understudy/inbox: the mails and text messages that were sent in the world, or would have been.
 
 extension Inspector {
     var inboxEndpoints: [Endpoint] {
@@ -81,7 +81,7 @@ extension Inspector {
 
     private func list(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
         var attributes: [(String, String?)] = [("id", "messages")]
-        // Only the first page changes by itself.
+        // Only the first page is updated while it is open.
         if query.before == nil {
             let events = "\(exchange.address.ownBase)\(ControlAPI.root)/mail?after=\(InboxMessage.id(found.last))"
             attributes.append(("data-events", events))
@@ -104,7 +104,7 @@ extension Inspector {
         return .tag("div", [("class", "empty")], .tag("p", [], nothing), howToSend(exchange))
     }
 
-    /// How the app under test sends its mail here.
+    /// Explains how the app under test sends its mail here.
     private func howToSend(_ exchange: Exchange) -> HTML {
         guard let port = control.gauges.listening.first(where: { $0.name == "smtp" })?.port else {
             return .tag(

@@ -1,12 +1,12 @@
 import EmulatorCore
 import HTTPServer
 
-/// Which messages the inbox's page shows.
+/// The conditions on the messages of the inbox's page.
 struct InboxQuery: Sendable {
-    /// How many messages a page has.
+    /// The number of messages on a page.
     static let pageSize = 50
 
-    /// What addresses or the subject contain, as it was typed.
+    /// The text to find in addresses or the subject, as it was typed.
     let search: String
     let kind: SentMessage.Kind?
     /// The number of the message before which the page begins; `nil` for the first page.
@@ -19,7 +19,7 @@ struct InboxQuery: Sendable {
         before = form["before"].flatMap { InboxMessage.number(of: $0) }
     }
 
-    /// The same search, from another message on.
+    /// Returns the address of the same search, from another message on.
     func address(before message: InboxMessage?) -> String {
         var fields: [Form.Field] = []
         if !search.isEmpty { fields.append(Form.Field(name: "search", value: search)) }
@@ -29,17 +29,17 @@ struct InboxQuery: Sendable {
     }
 
     struct Found: Sendable {
-        /// The newest first.
+        /// The messages, newest first.
         let messages: [InboxMessage]
         let hasMore: Bool
-        /// How many messages the inbox has, whatever was asked for.
+        /// The number of all messages in the inbox.
         let all: Int
-        /// The number of the message that came last.
+        /// The number of the latest message.
         let last: Int
         let dropped: Int
     }
 
-    /// Looks at each message: not on a worker.
+    /// Examines each message, so don't call it on a worker.
     func find(in world: World) -> Found {
         let (rows, inbox) = world.read { ($0.messages(), $0.inbox) }
         let wanted = TextSearch(search)

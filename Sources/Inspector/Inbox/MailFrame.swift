@@ -3,12 +3,13 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-// /_understudy/inbox/ID/html: what a mail says as HTML, for the frame on its page.
+// The document /_understudy/inbox/ID/html: a mail's HTML, for the frame on its page.
 
 extension Inspector {
-    /// The mail's HTML is a stranger's. The frame's own policy holds wherever the address is opened, also by itself: no script, no
-    /// form, nothing from elsewhere, so that opening a mail tells nobody. Styles and pictures that are part of the mail are shown.
-    /// `sandbox` without permissions makes it a document of no origin, which doesn't go elsewhere by itself.
+    /// The policy of the frame, because a mail's HTML can't be trusted. It holds wherever the address is opened: no
+    /// scripts, no forms, and no requests to elsewhere, so that no sender learns that a mail was opened. Styles and
+    /// pictures that are part of the mail are shown. `sandbox` without permissions makes it a document without an
+    /// origin, which can't navigate by itself.
     static let framePolicy =
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
         + "frame-ancestors 'self'"
@@ -33,12 +34,12 @@ extension Inspector {
     }
 }
 
-/// The HTML of a mail as the frame shows it.
+/// The HTML of a mail, prepared for the frame.
 struct MailHTML {
     private let html: [UInt8]
     private let images: [String: (type: String, bytes: [UInt8])]
 
-    /// How long it may become by the images in it, in bytes.
+    /// The greatest number of bytes with the images in it.
     private static let limit = 24 << 20
 
     init(_ html: String, images: [String: (type: String, bytes: [UInt8])]) {
@@ -47,7 +48,8 @@ struct MailHTML {
     }
 
     var document: String {
-        // Links would open within the frame, where nothing can be done. As new windows, which a sandbox forbids, they don't open.
+        // Links would open within the frame, where they are of no use. As new windows, which a sandbox forbids, they
+        // don't open.
         var output = Array("<!DOCTYPE html>\n<base target=\"_blank\">\n".utf8)
         var place = 0
         while place < html.count {
@@ -66,8 +68,9 @@ struct MailHTML {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Elements of a document's head that make a browser look names up and open connections (`preconnect`), which no policy
-    /// forbids, or that change what was said above. Nothing else begins with their names that a mail needs.
+    /// The names of elements in a document's head that make a browser look up names and open connections
+    /// (`preconnect`), which no policy forbids, or that change what was set above. A mail needs no other elements whose
+    /// names begin so.
     private static let forbidden = ["link", "meta", "base"].map { Array($0.utf8) }
 
     private func isForbidden(at place: Int) -> Bool {
@@ -75,7 +78,7 @@ struct MailHTML {
         return MailHTML.forbidden.contains(name)
     }
 
-    /// A picture that is part of the mail, `cid:…`, as a data URL, and where its name ends.
+    /// Returns a picture that is part of the mail, `cid:…`, as a data URL, and the index after its name.
     private func image(at place: Int, _ length: Int) -> (url: [UInt8], end: Int)? {
         guard !images.isEmpty, html[place...].prefix(4).map({ $0 | 0x20 }) == Array("cid:".utf8) else { return nil }
         let name = html[(place + 4)...].prefix(256).prefix { byte in

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// /_understudy/inbox/ID: one message.
+// The page /_understudy/inbox/ID: one message.
 
 extension Inspector {
     func message(_ exchange: Exchange) async -> Response {
@@ -11,7 +11,7 @@ extension Inspector {
         return await page(exchange, row)
     }
 
-    /// `refusal` says why the answer with the text `replying` couldn't be sent.
+    /// Answers with the page. `refusal` says why the reply with the text `replying` couldn't be sent.
     func page(
         _ exchange: Exchange, _ row: InboxMessage, replying: String = "", refusal: String? = nil
     ) async -> Response {
@@ -36,7 +36,7 @@ extension Inspector {
         }
     }
 
-    /// The subject; of a text message, whom it is to.
+    /// Returns the subject; for a text message, its recipient.
     private static func heading(_ row: InboxMessage) -> String {
         let message = row.message
         guard message.kind == .mail else { return ShownText.plain("Text message to \(message.to.address)") }
@@ -50,7 +50,7 @@ extension Inspector {
         return (row.message.kind == .mail ? [save] : []) + [deleteForm(exchange, "inbox/\(row.id)/delete", "Delete")]
     }
 
-    /// Not masked.
+    /// Returns the message without masking.
     func messageRow(_ exchange: Exchange) -> InboxMessage? {
         exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }
     }
@@ -62,7 +62,7 @@ extension Inspector {
             "No message \(id) is in this world's inbox: it was deleted, made room for others, or went with a reset.")
     }
 
-    // MARK: - What it is, and what became of it
+    // MARK: - Facts and outcome
 
     private func facts(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
         let message = row.message
@@ -97,7 +97,7 @@ extension Inspector {
 
     // MARK: - Links and codes
 
-    /// How many links or codes a page shows.
+    /// The greatest number of links or codes on a page.
     private static let listLimit = 50
 
     private func actions(_ exchange: Exchange, _ message: SentMessage) -> HTML {
@@ -114,7 +114,7 @@ extension Inspector {
     }
 
     private func link(_ exchange: Exchange, _ link: String) -> HTML {
-        // Where the app under test reaches a provider's host by its own name, this browser may not.
+        // This browser may not reach a provider's host by the name that the app under test uses.
         let target = exchange.reachable(link)
         let isWeb = ["http://", "https://"].contains { target.lowercased().hasPrefix($0) }
         let open = HTML.tag(
@@ -130,7 +130,7 @@ extension Inspector {
             "button", [("type", "button"), ("class", "quiet small needs-script"), ("data-copy", text)], label)
     }
 
-    // MARK: - What it says
+    // MARK: - Texts
 
     private func texts(_ exchange: Exchange, _ message: ShownMessage) -> HTML {
         var parts = message.content.notes.map { HTML.tag("p", [("class", "note warn")], ShownText.line($0)) }

@@ -2,10 +2,10 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-// What the page of a mail from outside shows beside its text.
+// The parts of the page of a mail from outside beside its text.
 
 extension Inspector {
-    // MARK: - What became of it
+    // MARK: - Outcome
 
     func note(_ relay: SentMessage.Relay) -> HTML {
         if let address = relay.forwardedTo {
@@ -31,7 +31,7 @@ extension Inspector {
 
     // MARK: - Attachments
 
-    /// How many attachments a page shows.
+    /// The greatest number of attachments on a page.
     private static let attachmentLimit = 50
 
     func attachments(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
@@ -63,7 +63,7 @@ extension Inspector {
         return bytes < 1_000_000 ? "\(bytes / 1_000) kB" : "\(bytes / 1_000_000).\(bytes / 100_000 % 10) MB"
     }
 
-    // MARK: - As the person gets it
+    // MARK: - The forwarded mail
 
     func forwardedForm(_ exchange: Exchange, _ row: InboxMessage, _ content: MessageContent) -> HTML {
         guard let relay = row.message.relay, relay.forwardedTo != nil, !relay.fields.isEmpty else { return .group([]) }
@@ -93,7 +93,7 @@ extension Inspector {
 
     // MARK: - The source
 
-    /// Long texts scroll, which a keyboard must be able to do, too.
+    /// Returns a block of text. A long one scrolls, which must be possible with a keyboard, too.
     func block(_ text: String, _ label: String) -> HTML {
         .tag(
             "pre", [("tabindex", "0"), ("aria-label", label)],
@@ -111,10 +111,10 @@ extension Inspector {
             raw.count > ShownText.blockLimit ? cut : .group([]))
     }
 
-    // MARK: - Answering
+    // MARK: - Replies
 
     func replyForm(_ exchange: Exchange, _ row: InboxMessage, text: String = "") -> HTML {
-        // Nobody reads answers to a report.
+        // Nobody reads replies to a report.
         guard let (answerer, sender) = row.correspondents(in: exchange.world), !row.message.envelope.from.isEmpty else {
             return .group([])
         }
@@ -138,7 +138,7 @@ extension Inspector {
         let text = form["text"] ?? ""
         do throws(CallRefusal) {
             let answer = try await call("POST", "mail/\(row.id)/replies", ["text": .string(text)], in: exchange)
-            // An answer that a relay refuses lies in the inbox, too, and its page says why.
+            // A reply that a relay refuses is in the inbox, too, and its page says why.
             guard let id = answer["messages"]?.array?.first?["id"]?.string else {
                 let wasTaken = answer["smtp"]?["code"]?.integer == 250
                 let refusal = answer["smtp"]?["text"]?.string ?? "refused"

@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/orders/fault`: something goes wrong at an endpoint. The provider is chosen first, then the endpoint, and then the
-// form offers what fits there. Each step is a request, so that no script is needed.
+// The page `/_understudy/orders/fault`: a fault at an endpoint. The provider is chosen first, then the endpoint, and
+// then the form offers the faults that the endpoint supports. Each step is a request, so that no script is needed.
 
 extension Inspector {
     func faultPage(
@@ -41,7 +41,7 @@ extension Inspector {
         }
     }
 
-    // MARK: - Where
+    // MARK: - Choosing the endpoint
 
     private func faultSteps(_ exchange: Exchange, _ form: Form, _ provider: (any Provider)?) -> HTML {
         let known = providers.filter { provider in
@@ -68,7 +68,7 @@ extension Inspector {
             ], children: fields)
     }
 
-    /// Those that have names first: they are the ones of sign-ins.
+    /// Returns the endpoints in groups. Those with names come first: they are the ones of sign-ins.
     private func endpointGroups(
         of provider: String
     ) -> [(label: String?, options: [(value: String, text: String)])] {
@@ -91,10 +91,10 @@ extension Inspector {
         return groups
     }
 
-    /// Method and path, and the host where it isn't plain.
+    /// Returns method and path.
     private static func shown(_ entry: EndpointCatalog.Entry) -> String { "\(entry.method) \(entry.path)" }
 
-    // MARK: - What
+    // MARK: - Choosing the fault
 
     private func faultForm(_ exchange: Exchange, _ order: FaultOrder, _ provider: any Provider) -> HTML {
         let form = order.form
@@ -141,7 +141,7 @@ extension Inspector {
         "grant_type", "response_type", "scope", "redirect_uri", "returnSecureToken", "requestType",
     ]
 
-    /// A choice with the fields that belong to it. The style sheet shows them when it is chosen.
+    /// Returns a choice with the fields that belong to it. The style sheet shows them when it is chosen.
     private func effectChoice(_ effect: FaultOrder.Effect, _ order: FaultOrder) -> HTML {
         let choice = OrderField.choice(
             effect.title, "effect", order.form, value: effect.rawValue, isFallback: effect == order.effects.first)
@@ -224,7 +224,7 @@ extension Inspector {
         return fields
     }
 
-    /// How a token is broken.
+    /// Returns the fields that say how a token is broken.
     func tokenFields(_ form: Form) -> [HTML] {
         [
             OrderField.menu("Signature", "signature", form, Inspector.signatures),

@@ -3,9 +3,9 @@ import HTTPServer
 import JSON
 import Time
 
-/// What the form of a fault offers at an endpoint, and the order that it makes.
+/// The faults that the form offers at an endpoint, and the order that it makes.
 struct FaultOrder {
-    /// What goes wrong, in the order in which the form offers it.
+    /// The effects, in the order of the form.
     enum Effect: String, CaseIterable {
         case error
         case token
@@ -20,7 +20,7 @@ struct FaultOrder {
         case disconnect
         case delay
 
-        /// As the form says.
+        /// The effect's title in the form.
         var title: String {
             switch self {
             case .error: "It refuses, with an error of its own"
@@ -59,7 +59,7 @@ struct FaultOrder {
 
     var effects: [Effect] { Effect.allCases.filter { $0.fits(entry.traits) } }
 
-    /// The effect that the form has chosen; the first that fits where it has chosen none.
+    /// The effect that the form has chosen; the first that is supported if it has chosen none.
     var effect: Effect? { form["effect"].flatMap { Effect(rawValue: $0) } ?? effects.first }
 
     /// The body of `POST faults`.
@@ -102,7 +102,7 @@ struct FaultOrder {
             body["body"] = OrderValue.text("body", form)
         case .malformedJSON: body["malformedJSON"] = true
         case .disconnect: body["disconnect"] = OrderValue.text("disconnect", form) == "midBody" ? "midBody" : true
-        // Any effect may be late as well: the field is among those of all.
+        // Each effect may have a delay as well: that field is among those of all.
         case .delay: body["delay"] = "2s"
         case nil: break
         }
@@ -110,7 +110,7 @@ struct FaultOrder {
         return body
     }
 
-    /// How a token is broken: its claims and its signature.
+    /// Returns how a token is broken: its claims and its signature.
     static func tampering(_ form: Form) -> JSONObject {
         var tampering = JSONObject()
         let claims = OrderValue.rows("claim", form, reads: true)
@@ -122,7 +122,7 @@ struct FaultOrder {
     }
 }
 
-/// What is ordered, in words.
+/// Describes orders in words.
 enum OrderWords {
     static func effect(_ effect: FaultEffect) -> String {
         var words: [String] = []
@@ -174,7 +174,7 @@ enum OrderWords {
         return "an ID token with " + (words.isEmpty ? "nothing changed" : words.joined(separator: ", "))
     }
 
-    /// `2s`, as it would be ordered.
+    /// Returns a time in the form of orders: `2s`.
     static func span(_ span: TimeSpan) -> String {
         let milliseconds = span.milliseconds
         for (unit, length) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, Int64)]

@@ -2,10 +2,10 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Fields of the forms for orders and settings. Each is filled in with what `form` holds, so that a form that was refused comes
-/// back as it was sent.
+/// The fields of the forms for orders and settings. Each is filled in from `form`, so that a refused form is shown
+/// again as it was sent.
 enum OrderField {
-    /// A field of one line. `hint` stands behind the label, `options` are offered while somebody writes.
+    /// Returns a field of one line. `hint` is shown after the label, `options` are offered while a person types.
     static func line(
         _ label: String, _ name: String, _ form: Form, hint: String? = nil, fallback: String = "",
         options: [(value: String, text: String)] = [], _ attributes: [(String, String?)] = []
@@ -54,7 +54,7 @@ enum OrderField {
         return labelled(label, hint, select)
     }
 
-    /// A box to tick, or with `value` one of several choices.
+    /// Returns a box to tick, or with `value` one of several choices.
     static func choice(
         _ label: String, _ name: String, _ form: Form, value: String? = nil, isFallback: Bool = false
     ) -> HTML {
@@ -87,9 +87,10 @@ enum OrderField {
     }
 }
 
-/// What fields say as members of a body. What isn't a number stays a text, so that the control API says what it had expected.
+/// Turns fields into members of a body. A text that isn't a number stays a text, so that the control API says what it
+/// expected.
 enum OrderValue {
-    /// `nil` for an empty field.
+    /// Returns a field's text; `nil` for an empty field.
     static func text(_ name: String, _ form: Form) -> JSONValue? {
         form[name].flatMap { $0.isEmpty ? nil : .string($0) }
     }
@@ -105,16 +106,17 @@ enum OrderValue {
         return Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
     }
 
-    /// How often: `null` when the box `forever` is ticked.
+    /// Returns the number of times: `null` if the box `forever` is ticked.
     static func times(_ form: Form) -> JSONValue? { form["forever"] == "on" ? .null : number("times", form) }
 
-    /// Words between spaces and commas.
+    /// Returns the words between spaces and commas.
     static func words(_ name: String, _ form: Form) -> JSONValue? {
         let words = (form[name] ?? "").split { " ,\n\r\t".contains($0) }.map { JSONValue.string(String($0)) }
         return words.isEmpty ? nil : .array(words)
     }
 
-    /// Names and values of the rows `NAME1`, `NAME2`…; JSON where the value is JSON and `reads` says so, `null` where it is empty.
+    /// Returns names and values of the rows `NAME1`, `NAME2`… An empty value is `null`; with `reads`, a value that is
+    /// JSON is parsed.
     static func rows(_ name: String, _ form: Form, reads: Bool) -> JSONObject {
         var members = JSONObject()
         for number in 1...OrderValue.rowCount {
@@ -125,7 +127,7 @@ enum OrderValue {
         return members
     }
 
-    /// How many rows a form has.
+    /// The number of rows in a form.
     static let rowCount = 4
 
     private static func value(_ text: String) -> JSONValue {
@@ -140,7 +142,7 @@ enum OrderValue {
 }
 
 extension OrderField {
-    /// Rows of a name and a value.
+    /// Returns rows of a name and a value each.
     static func rows(_ what: String, _ name: String, _ form: Form, names: [String] = []) -> HTML {
         let list = "options-\(name)"
         let rows = (1...OrderValue.rowCount).map { number -> HTML in

@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 
 extension Inspector {
-    /// What is ordered: `/_understudy/orders` and below.
+    /// The pages of orders: `/_understudy/orders` and below.
     var orderEndpoints: [Endpoint] {
         [
             page("GET", "orders") { try waitingOrders($0) },

@@ -3,10 +3,10 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// What the pages of orders and settings have in common.
+// Parts that the pages of orders and settings share.
 
 extension Inspector {
-    /// The menu of the pages of an area. `current` is the path of the page that is shown.
+    /// Returns the menu of the pages of an area. `current` is the path of the page that is shown.
     func tabs(_ exchange: Exchange, _ label: String, _ pages: [(path: String, title: String)], current: String) -> HTML
     {
         let items = pages.map { page -> HTML in
@@ -22,7 +22,7 @@ extension Inspector {
             "nav", [("class", "orders-tabs"), ("aria-label", label)], .element("ul", attributes: [], children: items))
     }
 
-    /// Why nothing was done, above a form that is still filled in.
+    /// Returns the reason for a refusal, to be shown above the form, which stays filled in.
     func refusalNote(_ refusal: CallRefusal?) -> HTML {
         guard let refusal else { return .group([]) }
         let issues =
@@ -39,7 +39,7 @@ extension Inspector {
             refusal.more.map { .tag("p", [], $0) } ?? .group([]))
     }
 
-    /// The call that a form makes, to be read and copied: so people learn the control API.
+    /// Shows the call that a form makes, to be read and copied: so people learn the control API.
     func sentCall(_ exchange: Exchange, _ method: String, _ path: String, _ body: JSONValue?) -> HTML {
         let url = "\(exchange.address.ownBase)\(ControlAPI.root)/\(path)"
         var command = "curl "
@@ -62,30 +62,30 @@ extension Inspector {
             copyButton("sent-curl", "Copy the command"))
     }
 
-    /// Copies the text of the element with that ID.
+    /// Returns a button that copies the text of the element with this ID.
     func copyButton(_ id: String, _ text: String = "Copy", spoken: String? = nil) -> HTML {
         OrderField.button(
             text, spoken: spoken, "quiet small needs-script", [("type", "button"), ("data-copy-from", id)])
     }
 
-    /// A page after something was refused, with the refusal as its diagnosis.
+    /// Returns a page after a refusal, with the refusal as its diagnosis.
     func refused(_ page: Response, _ refusal: CallRefusal?) -> Response {
         guard page.status >= 400 else { return page }
         let place = refusal?.path.map { "\($0): " } ?? ""
         return page.diagnosed(Diagnosis(place + (refusal?.message ?? "choose what the form offers")))
     }
 
-    // MARK: - What is offered
+    // MARK: - Options
 
-    /// The provider of that name.
+    /// Returns the provider with this name.
     func provider(_ name: String?) -> (any Provider)? { providers.first { $0.name == name } }
 
     func title(_ provider: any Provider) -> String { provider.facts.title }
 
-    /// How many clients or people a field offers. Any other can be written.
+    /// The number of clients or people that a field offers. Any other can be typed.
     private static let offered = 100
 
-    /// The seed's clients of a provider.
+    /// Returns the seed's clients of a provider.
     func clientOptions(_ exchange: Exchange, _ provider: String) -> [(value: String, text: String)] {
         exchange.world.seed.sections.filter { type(of: $0).name == provider }.flatMap(\.seededClients)
             .prefix(Inspector.offered).map { (value: $0.id, text: $0.kind) }
@@ -100,14 +100,15 @@ extension Inspector {
         }
     }
 
-    /// A field for a person: the first ones are offered, a script searches for others.
+    /// Returns a field for a person: the first ones are offered, a script searches for others.
     func personField(_ exchange: Exchange, _ form: Form, hint: String) -> HTML {
         OrderField.line(
             "Person", "account", form, hint: hint, options: personOptions(exchange),
             [("data-search", exchange.inspector("orders/people"))])
     }
 
-    /// What a script offers while somebody writes a person's name: `orders/people?search=ad`, an ID and a name each.
+    /// Answers the script that searches while a person types a name: `orders/people?search=ad`, with an ID and a name
+    /// for each person found.
     func foundPeople(_ exchange: Exchange) -> Response {
         let search = exchange.request.queryForm["search"] ?? ""
         let found = exchange.world.read { $0.people(search: search, limit: 20).people }

@@ -4,15 +4,15 @@ import HTTPServer
 import JSON
 import Time
 
-// `/_understudy/orders/scenarios`: ready-made situations, begun and ended.
+// The page `/_understudy/orders/scenarios`: ready-made situations, to be begun and ended.
 
 extension Inspector {
-    /// What becomes of a scenario in a world.
+    /// The state of a scenario in a world.
     private enum State {
         case off
-        /// Some of what it has ordered is still to come, or the clock is moved.
+        /// Some of the scenario's orders are still waiting, or the clock is moved.
         case on
-        /// All that it has ordered has happened.
+        /// All of the scenario's orders have been used.
         case over
     }
 
@@ -118,13 +118,13 @@ extension Inspector {
 
     // MARK: - Parts
 
-    /// The body with which it is started; `nil` for a scenario that has no parameters.
+    /// Returns the body with which it is started; `nil` for a scenario without parameters.
     private func defaults(of scenario: Scenario) -> JSONValue? {
         guard !scenario.parameters.isEmpty else { return nil }
         return .object(JSONObject(scenario.parameters.map { ($0.name, .string($0.fallback)) }))
     }
 
-    /// A scenario's text, in which names stand between backticks.
+    /// Returns a scenario's text, in which names are between backticks.
     private func prose(_ text: String, _ kind: String = "") -> HTML {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map {
             number, part -> HTML in
@@ -134,7 +134,7 @@ extension Inspector {
         return .element("p", attributes: [(name: "class", value: kind)], children: parts)
     }
 
-    /// Of those that were started and not ended.
+    /// Returns the states of the scenarios that were started and not ended.
     private func states(in world: World) -> [String: State] {
         let orders = world.scenarioOrders
         guard !orders.isEmpty else { return [:] }
@@ -164,7 +164,7 @@ extension Inspector {
             prose(scenario.happens, "small"), controls(scenario, state, exchange, Form(fields: []), isOpen: false))
     }
 
-    /// Start, with the parameters, and Stop.
+    /// Returns the buttons: Start, with the parameters, and Stop.
     private func controls(_ scenario: Scenario, _ state: State, _ exchange: Exchange, _ form: Form, isOpen: Bool)
         -> HTML
     {

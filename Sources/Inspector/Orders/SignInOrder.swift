@@ -2,13 +2,13 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/orders/sign-in`: who signs in next, and how it ends, without a page.
+// The page `/_understudy/orders/sign-in`: who signs in next, and how it ends, without a page.
 
 extension Inspector {
     func signInPage(
         _ exchange: Exchange, _ form: Form, status: Int = 200, refusal: CallRefusal? = nil
     ) -> Response {
-        // The names that the control API takes: providers at which people have accounts.
+        // The control API takes the names of all providers with accounts.
         let known = providers.filter { type(of: $0).profile != nil }
         let provider = known.first { $0.name == form["provider"] }
         let choice = HTML.element(
@@ -151,7 +151,7 @@ extension Inspector {
             .element("div", attributes: [(name: "class", value: "fields orders-details")], children: fields))
     }
 
-    /// With which errors an authorization of the provider's can end, those of its native sign-in included.
+    /// Returns the errors with which an authorization at the provider can end, with those of its native sign-in.
     private func authorizationErrors(of provider: String) -> [String] {
         var names: [String] = []
         for entry in control.catalog.entries where entry.provider == provider {

@@ -3,7 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 
-// `/_understudy/orders/tokens`: an ID token without a sign-in, whole or broken.
+// The page `/_understudy/orders/tokens`: an ID token without a sign-in, valid or broken.
 
 extension Inspector {
     func tokenPage(
@@ -51,7 +51,7 @@ extension Inspector {
 
     private func tokenBody(_ exchange: Exchange, _ form: Form, _ provider: any Provider) -> JSONValue {
         var order = JSONObject([("provider", .string(provider.name))])
-        // Before anything is sent, the form shows the first.
+        // Before anything is sent, the form shows the first client.
         let first = form["client"] == nil ? clientOptions(exchange, provider.name).first?.value ?? "" : ""
         order["client"] = OrderValue.text("client", form) ?? .string(first)
         order["account"] = OrderValue.text("account", form)
@@ -93,7 +93,7 @@ extension Inspector {
             ])
     }
 
-    /// The token that was made, and what is in it.
+    /// Shows the new token, and its contents.
     private func made(_ exchange: Exchange, _ answer: JSONValue) -> HTML {
         let token = answer["token"]?.string ?? ""
         return .tag(

@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/orders`: outcomes and faults that are waiting.
+// The page `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
     func waitingOrders(_ exchange: Exchange, status: Int = 200, refusal: CallRefusal? = nil) throws -> Response {
@@ -38,7 +38,7 @@ extension Inspector {
         return refused(answer, refusal)
     }
 
-    /// Scenarios that are on, whether they wait for a request or have changed the clock or people.
+    /// Lists the scenarios that are on, whether they wait for a request or have changed the clock or people.
     private func playedScenarios(_ exchange: Exchange) -> HTML {
         let played = control.scenarios.filter { exchange.world.scenarioOrders[$0.name] != nil }
         guard !played.isEmpty else { return .group([]) }
@@ -60,7 +60,7 @@ extension Inspector {
                 .link("start a scenario", to: exchange.inspector("orders/scenarios")), .text(".")))
     }
 
-    /// Which scenario ordered what: titles by the IDs of faults and outcomes.
+    /// Returns the scenarios that made the orders, by the IDs of faults and outcomes.
     private func origins(in world: World) -> [String: Scenario] {
         let orders = world.scenarioOrders
         var origins: [String: Scenario] = [:]
@@ -71,7 +71,7 @@ extension Inspector {
         return origins
     }
 
-    /// How many rows are shown. All can be withdrawn at once.
+    /// The number of rows that are shown. All can be withdrawn at once.
     private static let shownOrders = 200
 
     private func waitingTable(
@@ -174,7 +174,7 @@ extension Inspector {
         return .tag("div", [("class", "soft")], .text("client "), .tag("code", [], Inspector.shortened(name)))
     }
 
-    /// Fields and patterns may be long.
+    /// Shortens fields and patterns, which may be long.
     private static func shortened(_ text: String) -> String { ShownText.plain(text, limit: 400) }
 
     private func badge(_ text: String, _ kind: String) -> HTML { .tag("span", [("class", "badge \(kind)")], text) }

@@ -5,23 +5,23 @@ import JOSE
 import JSON
 import Time
 
-// How pages show what providers say of a person or a user, and offer what can be done.
+// Pages show the providers' data about a person or a user, and offer actions.
 
 /// Shows items; its buttons belong to the page's one form for actions.
 struct InspectedItems: Sendable {
     let exchange: Exchange
     let masksSecrets: Bool
-    /// Whose actions they are: they are told apart by this, too.
+    /// The person or user of the actions, who is part of their keys.
     let owner: String
     let providers: [any Provider]
-    /// Of the headings of items.
+    /// The level of the items' headings.
     var level = 4
 
     /// The ID of the page's form for actions.
     static let form = "act"
     static let field = "action"
 
-    /// With its title.
+    /// Returns a section with its title.
     func section(_ section: InspectedSection) -> HTML {
         .tag("section", [("class", "people-section")], .tag("h3", [], section.title), .tag("div", [], items(section)))
     }
@@ -33,7 +33,7 @@ struct InspectedItems: Sendable {
             : [HTML.tag("p", [("class", "soft small")], "\(section.more) more, which came before these.")]
         let about =
             section.about.map { about -> [HTML] in
-                // What is said of an empty section isn't true of others.
+                // A text about an empty section isn't true of others.
                 let isShown = section.items.isEmpty || about.count > 60
                 return isShown ? [.tag("p", [("class", "soft small")], about)] : []
             } ?? []
@@ -76,7 +76,7 @@ struct InspectedItems: Sendable {
         }
     }
 
-    /// A link to the person whom a provider calls so.
+    /// Returns a link to the person to whom the provider has given this ID.
     private func person(named subject: String) -> HTML {
         let id = providers.lazy.compactMap {
             ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)
@@ -94,7 +94,7 @@ struct InspectedItems: Sendable {
             .tag("pre", [("tabindex", "0")], ShownText.source(InspectedItems.lines(document.value), limit: 60_000)))
     }
 
-    /// JSON for people: a member or an element a line.
+    /// Returns JSON for people: a member or an element a line.
     static func lines(_ value: JSONValue, indent: String = "") -> String {
         let inner = indent + "  "
         switch value {
@@ -113,7 +113,7 @@ struct InspectedItems: Sendable {
 
     private func tokens(_ item: InspectedItem) -> HTML {
         guard !item.tokens.isEmpty else { return .group([]) }
-        // Where each token may do what the whole grant may, that has been said.
+        // If each token has the scopes of the whole grant, they are shown there already.
         let hasScopes = item.tokens.contains { Set($0.scopes) != Set(item.scopes) }
         let head = (["Token"] + (hasScopes ? ["Scopes"] : []) + ["Works", "Revoke"]).map { title in
             HTML.tag("th", [("scope", "col")], title)
@@ -145,7 +145,7 @@ struct InspectedItems: Sendable {
             .tag("td", [], .group(revoke)))
     }
 
-    /// The token, in full where it is asked for.
+    /// Returns a token, which can be expanded.
     private func secret(_ text: String) -> HTML {
         guard !masksSecrets else { return .tag("code", [], "masked-\(text.utf8.count)") }
         guard text.utf8.count > 24 else { return InspectedItems.code(text) }
@@ -179,14 +179,14 @@ struct InspectedItems: Sendable {
             ], action.label)
     }
 
-    /// What the button sends. It tells nothing of the token that it may be about.
+    /// Returns the value that the button sends. The token, if there is one, can't be computed from it.
     func key(of action: InspectedAction) -> String {
         Base64URL.encode(Array(Digest.sha256("\(owner)\0\(action.key)").prefix(12)))
     }
 }
 
 extension InspectedSection {
-    /// Everything that its items offer.
+    /// The actions of all its items.
     var actions: [InspectedAction] {
         items.flatMap { item in
             item.actions + item.tokens.filter(\.works).map { InspectedItems.revocation(of: $0) }
@@ -195,9 +195,9 @@ extension InspectedSection {
 }
 
 extension Inspector {
-    /// Does what a button stands for.
+    /// Does the action of a button.
     ///
-    /// - Returns: What is to be said of it.
+    /// - Returns: A sentence about what was done.
     func carryOut(_ action: InspectedAction, in exchange: Exchange) async throws -> String {
         switch action.work {
         case .work(let work): return try await work()
@@ -209,7 +209,7 @@ extension Inspector {
         }
     }
 
-    /// What became of messages to an app's server, of which the control API's answer tells.
+    /// Returns the outcomes of messages to an app's server, as the control API's answer has them.
     private static func told(_ answer: JSONValue) -> String {
         var deliveries = (answer["notifications"]?.array ?? []) + [answer["webhook"] ?? .null]
         if answer["delivered"] != nil { deliveries.append(answer) }

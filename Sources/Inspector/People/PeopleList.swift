@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-// The people of the world, some at a time.
+// The list of the people in the world, page by page.
 
 extension Inspector {
     var peopleEndpoints: [Endpoint] {
@@ -15,7 +15,7 @@ extension Inspector {
         ]
     }
 
-    /// How many lines a page of a list has.
+    /// The number of lines on a page of a list.
     static let linesShown = 50
 
     private func people(_ exchange: Exchange) throws -> Response {
@@ -69,7 +69,7 @@ extension Inspector {
         return Inspector.table(["Name", "ID", "Address", "Phone number"], rows)
     }
 
-    // MARK: - What lists share
+    // MARK: - Parts of all lists
 
     static func table(_ columns: [String], _ rows: [HTML]) -> HTML {
         let head = columns.map { HTML.tag("th", [("scope", "col")], $0) }
@@ -91,7 +91,7 @@ extension Inspector {
             .tag("button", [("class", "quiet")], "Search"))
     }
 
-    /// Links to the first page and to the next one.
+    /// Returns links to the first page and to the next one.
     static func paging(
         _ fields: [(String, String)], after: String?, next: String?, at path: String, _ exchange: Exchange,
         cursor: String = "after"
@@ -112,7 +112,7 @@ extension Inspector {
             children: links)
     }
 
-    /// `100,000`
+    /// Returns a number with commas: `100,000`.
     static func grouped(_ count: Int) -> String {
         let digits = Array(String(count))
         return digits.enumerated().reduce("") { text, digit in

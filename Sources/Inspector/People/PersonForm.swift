@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// People are made and changed in a form that has the fields of the seed.
+// The form in which people are made and changed. It has the fields of the seed.
 
 extension Inspector {
     private func form(for account: Account?, _ exchange: Exchange, sent: Form? = nil) -> SchemaForm {
@@ -10,7 +10,7 @@ extension Inspector {
             exchange.world.seed.format.account.schema, values: account?.json.object, fixed: "id", sent: sent)
     }
 
-    /// Providers' names over their fields.
+    /// The providers' titles for the groups of their fields.
     private var groupTitles: [String: String] {
         let titles = providers.compactMap { provider -> (String, String)? in
             provider.facts.profile.map { ($0.name, provider.facts.title) }
@@ -85,7 +85,7 @@ extension Inspector {
 }
 
 extension CallRefusal {
-    /// What was wrong, for the fields of a form.
+    /// The issues, for the fields of a form.
     var fields: [SchemaForm.Fault] {
         issues.isEmpty ? [(path: path, message: message)] : issues.map { (path: $0.path, message: $0.message) }
     }

@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-// One person: what every provider shows of them, what they have granted, where they are signed in.
+// The page of a person: each provider's data about them, what they have granted, and where they are signed in.
 
 extension Inspector {
     private func account(_ exchange: Exchange) -> Account? {
@@ -11,7 +11,7 @@ extension Inspector {
 
     private func path(of account: Account) -> String { "people/\(Exchange.segment(account.id))" }
 
-    /// What each provider has to show.
+    /// Returns the sections of each provider.
     private func views(
         of account: Account, _ exchange: Exchange
     ) -> [(title: String, sections: [InspectedSection], items: InspectedItems)] {
@@ -90,7 +90,7 @@ extension Inspector {
 
     // MARK: - Forms
 
-    /// A button of the page: what it stands for is looked up among what the page offers now.
+    /// Does a button's action, which is looked up among those that the page offers now.
     func act(_ exchange: Exchange, _ form: Form) async throws -> Response {
         guard let account = account(exchange) else { return nobody(exchange) }
         let key = form[InspectedItems.field] ?? ""

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import Time
 
-/// What has come of a kind of client.
+/// The requests that one kind of client has sent.
 struct Arrivals: Sendable {
     let count: Int
     let refused: Int
@@ -12,7 +12,7 @@ struct Arrivals: Sendable {
     /// The last request of any client.
     let other: RecordedExchange?
 
-    /// Searches what is recorded: not on a worker. What the daemon asked itself isn't a client's.
+    /// Searches the recording, so don't call it on a worker. The daemon's own requests aren't counted.
     init(in exchanges: [RecordedExchange], _ isArrival: (RecordedExchange) -> Bool) {
         var (count, refused) = (0, 0)
         var last, lastRefused, other: RecordedExchange?
@@ -41,8 +41,8 @@ extension Inspector {
         return try await recording.search { Arrivals(in: recording.exchanges, isArrival) }
     }
 
-    /// Whether the first request has come, and what became of it. `again` is the page's path; a script asks for it anew. `kind`
-    /// names the kind of client; `nil` is any.
+    /// Says whether the first request has arrived, and with what outcome. `again` is the page's path, which a script
+    /// requests again. `kind` names the kind of client; `nil` is any.
     func arrivalCheck(_ exchange: Exchange, _ arrivals: Arrivals, again: String, of kind: String?) -> HTML {
         var content: [HTML] = []
         if let last = arrivals.last {
@@ -79,7 +79,7 @@ extension Inspector {
             ], children: content)
     }
 
-    /// A request in a line or two, with why it was refused.
+    /// Returns a request in a line or two, with the reason if it was refused.
     private func shown(_ exchange: Exchange, _ recorded: RecordedExchange, _ words: String) -> HTML {
         let mask = control.masksSecrets ? Mask(recorded) : nil
         func masked(_ text: String) -> String { ShownText.source(mask?.apply(to: text) ?? text) }

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Time
 
-// `/_understudy/clock`: what time it is in the world, and moving it.
+// The page `/_understudy/clock`: the time in the world, and how to move it.
 
 extension Inspector {
     func clockPage(
@@ -41,7 +41,7 @@ extension Inspector {
         return refused(answer, refusal)
     }
 
-    /// A clock. The script lets it tick; nothing is read out for it.
+    /// Returns a clock. The script lets it tick; screen readers don't read it out.
     private func face(_ label: String, _ time: Instant, isRunning: Bool, _ kind: String?) -> HTML {
         var attributes: [(String, String?)] = [("datetime", time.text), ("data-clock", String(time.milliseconds))]
         if isRunning { attributes.append(("data-running", nil)) }
@@ -58,13 +58,13 @@ extension Inspector {
 
     private func distance(_ now: Instant, _ machine: Instant) -> String {
         let span = now - machine
-        // Reading two clocks takes a moment.
+        // Reading two clocks takes some time.
         guard abs(span.milliseconds) >= 1_000 else { return "It is the same time in the world as on the machine." }
         let words = Inspector.words((abs(span.milliseconds) + 500) / 1_000)
         return "The world is \(words) \(span.milliseconds > 0 ? "ahead of" : "behind") the machine."
     }
 
-    /// The two largest units.
+    /// Describes a span in its two largest units.
     static func words(_ seconds: Int64) -> String {
         var rest = seconds
         var words: [String] = []
@@ -163,7 +163,7 @@ extension Inspector {
         }
     }
 
-    /// What a browser sends of a date and a time, `2030-01-01T00:00` with seconds or without, as the control API takes it.
+    /// Returns a browser's date and time, `2030-01-01T00:00` with seconds or without, in the control API's form.
     private static func instant(_ text: String) -> String {
         switch text.utf8.count {
         case 16: text + ":00Z"

@@ -1,10 +1,11 @@
 import Control
 import EmulatorCore
 
-// How clients are led here whatever the provider. From docs/clients.md, docs/interception.md and docs/ci.md.
+// The guides that lead clients here whatever the provider. They follow docs/clients.md, docs/interception.md and
+// docs/ci.md.
 
 extension Inspector {
-    /// The guides of all providers, each under its provider's name, and those that hold for any.
+    /// Returns the guides of all providers, each under its provider's name, and those for any provider.
     func guideGroups(_ exchange: Exchange) -> [(title: String, provider: String?, guides: [SetUpGuide])] {
         let place = setUpPlace(exchange)
         let own = providers.map {
@@ -18,14 +19,14 @@ extension Inspector {
     func setUpPlace(_ exchange: Exchange) -> SetUpPlace {
         let base = exchange.address.ownBase
         let rest = String(base.drop { $0 != "/" }.dropFirst(2))
-        // A port of the world's own leads to it without a path.
+        // The world's own port leads to it without a path.
         let port = control.ports.fixed(exchange.world.name) ?? exchange.world.port(.http)
         let host = rest.prefix { $0 != "/" && $0 != ":" }
         let authority = rest.contains("/") ? port.map { "\(host):\($0)" } : rest
         return SetUpPlace(base: base, authority: authority, seed: exchange.world.seed)
     }
 
-    /// A port that the daemon listens on: `http`, `https` or `proxy`.
+    /// Returns a port on which the daemon listens: `http`, `https` or `proxy`.
     func listeningPort(_ name: String) -> UInt16? { control.gauges.listening.first { $0.name == name }?.port }
 
     private func generalGuides(_ exchange: Exchange, _ place: SetUpPlace) -> [SetUpGuide] {

@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-// `/_understudy/setup/KIND`: how a kind of client is led here, in this world's own addresses.
+// The page `/_understudy/setup/KIND`: how to lead a kind of client here, with this world's own addresses.
 
 extension Inspector {
     func guidePage(_ exchange: Exchange) async throws -> Response {
@@ -53,7 +53,7 @@ extension Inspector {
             ])
     }
 
-    /// A piece of a page, for the script that asks for it.
+    /// Returns a part of a page, for the script that requests it.
     func part(_ html: HTML) -> Response {
         Response(
             status: 200, contentType: "text/html;charset=UTF-8",
@@ -61,7 +61,7 @@ extension Inspector {
             body: html.document)
     }
 
-    /// Something to copy.
+    /// Returns a text to copy.
     func code(_ text: String, _ id: String) -> HTML {
         .tag(
             "div", [("class", "setup-code")],
@@ -81,7 +81,7 @@ extension Inspector {
         return .tag("table", [("class", "setup-values")], .element("tbody", attributes: [], children: rows))
     }
 
-    /// What the seed has to try it with.
+    /// Shows the seed's clients and people to try it with.
     private func clientsCard(_ exchange: Exchange, of provider: String) -> HTML {
         let people = exchange.world.read { $0.rows(Account.self, limit: 3) }
         return .tag(

@@ -3,10 +3,10 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/worlds/seed`: what this world began as; merged into or replaced.
+// The page `/_understudy/worlds/seed`: the seed of this world, which can be merged into or replaced.
 
 extension Inspector {
-    /// How much of a seed the page shows, in bytes. The whole is downloaded.
+    /// The number of bytes of a seed on the page. The whole can be downloaded.
     private static let shownSeed = 64 << 10
 
     func seedPage(
@@ -52,7 +52,7 @@ extension Inspector {
     }
 
     private func editor(_ exchange: Exchange, _ form: Form?, whole: String?) -> HTML {
-        // A link of a provider's page brings what the seed lacks.
+        // A link on a provider's page names what the seed lacks.
         let missing = exchange.request.queryForm["merge"] ?? ""
         let fallback = Form(fields: [Form.Field(name: "seed", value: whole ?? missing)])
         let values = form ?? fallback

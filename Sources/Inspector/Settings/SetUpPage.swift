@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/setup`: how to lead a client here, and what is seeded.
+// The page `/_understudy/setup`: how to lead a client here, and what is seeded.
 
 extension Inspector {
     func setUpPage(_ exchange: Exchange) async throws -> Response {
@@ -48,7 +48,7 @@ extension Inspector {
             })
     }
 
-    /// What no seed holds and a provider has taken all the same; nothing where there is nothing of the kind.
+    /// Lists what a provider has accepted though it isn't in the seed; empty if there is nothing.
     private func takenOnTrust(_ world: World) -> HTML {
         let taken = providers.flatMap { ($0 as? any TakesUnseeded)?.takenOnTrust(in: world) ?? [] }
         guard !taken.isEmpty else { return .group([]) }
@@ -59,12 +59,12 @@ extension Inspector {
                 "ul", attributes: [], children: taken.map { .tag("li", [("class", "text")], ShownText.source($0)) }))
     }
 
-    // MARK: - What is seeded
+    // MARK: - The seed
 
-    /// How many clients and people are listed.
+    /// The greatest numbers of clients and people in the lists.
     static let listed = (clients: 100, people: 20)
 
-    /// The clients of one provider, or of all.
+    /// Lists the clients of one provider, or of all.
     func clients(_ exchange: Exchange, of provider: String? = nil, limit: Int = listed.clients) -> HTML {
         let seed = exchange.world.seed
         let sections = provider.map { name in seed.section(named: name).map { [$0] } ?? [] } ?? seed.sections
@@ -108,7 +108,7 @@ extension Inspector {
         ])
     }
 
-    /// The clients that have registered themselves; nothing where there are none.
+    /// Lists the clients that have registered themselves; empty if there are none.
     private func registered(_ exchange: Exchange) -> HTML {
         let limit = Inspector.listed.clients
         let all = providers.compactMap { $0 as? any TakesClients }.flatMap {
@@ -133,7 +133,7 @@ extension Inspector {
         ])
     }
 
-    /// URIs stand between spaces; anything else is a text.
+    /// Splits URIs at spaces; any other text stays whole.
     private func places(_ addresses: String) -> [String] {
         addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
     }

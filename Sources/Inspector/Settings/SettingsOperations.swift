@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 
 extension Inspector {
-    /// The clock, the worlds with their seeds, and how clients are led here.
+    /// The pages of the clock, of the worlds with their seeds, and of how to lead clients here.
     var settingsEndpoints: [Endpoint] {
         [
             page("GET", "clock") { try clockPage($0) },

@@ -2,10 +2,10 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// `/_understudy/worlds`: which worlds there are, made, opened, reset and deleted.
+// The page `/_understudy/worlds`: the worlds, which can be made, opened, reset and deleted.
 
 extension Inspector {
-    /// A world as the page lists it.
+    /// A world in the page's list.
     private struct Listed: Sendable {
         let world: ListedWorld
         let requests: Int
@@ -123,7 +123,7 @@ extension Inspector {
                             ]))))
     }
 
-    /// Where a world is reached, from where this request came.
+    /// Returns the URL of a world for this client.
     func base(of world: World, _ exchange: Exchange) -> String {
         base(of: world.name, port: world.port(.http), exchange)
     }
@@ -176,7 +176,7 @@ extension Inspector {
 
     func deleteWorld(_ exchange: Exchange, _ form: Form) async throws -> Response {
         guard form["name"] != exchange.world.name else {
-            // The page itself would make it anew.
+            // The page itself would create the world again.
             let refusal = CallRefusal(
                 status: 409,
                 message: "this page is in that world, and would make it anew: delete it from another world",

@@ -2,27 +2,28 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-/// A flow as a conversation: what is drawn as a diagram and written as a list, line by line.
+/// A flow as a conversation, line by line, for the diagram and the list.
 struct Conversation {
     enum Line {
-        /// Nothing was being answered for so many microseconds.
+        /// A time in microseconds during which no request was being answered.
         case pause(Int64)
         case request(FlowStep)
         case answer(FlowStep)
-        /// What a browser then does with an answer, which doesn't come here: `label` says what it carries, `place` where it goes.
+        /// The browser's next step after an answer, which doesn't reach the daemon: `label` says what it carries,
+        /// `place` where it goes.
         case onward(FlowStep, to: Party, label: String, place: String)
     }
 
     let lines: [Line]
-    /// From left to right.
+    /// The parties from left to right.
     let parties: [Party]
-    /// When the flow began: the machine's time in microseconds.
+    /// The start of the flow: the machine's time in microseconds.
     let began: Int64
 
-    /// Shorter pauses aren't shown: microseconds.
+    /// The shortest pause that is shown, in microseconds.
     private static let shortestPause: Int64 = 1_000_000
 
-    /// `steps` are some of the flow's.
+    /// Makes a conversation of `steps`, a part of the flow's.
     init(_ flow: Flow, _ steps: ArraySlice<FlowStep>, isOwn: (String) -> Bool) {
         began = flow.began
         var inner: [String: [FlowStep]] = [:]
@@ -57,10 +58,11 @@ struct Conversation {
         (left.exchange.began, left.exchange.order) < (right.exchange.began, right.exchange.order)
     }
 
-    // MARK: - What a browser does next
+    // MARK: - The browser's next step
 
-    /// The code, the tokens or the error that an authorization sends to the client: by a redirect, or by a page's form
-    /// (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that is played, whose request is recorded itself.
+    /// Returns the line with the code, the tokens or the error that an authorization sends to the client: by a
+    /// redirect, or by a page's form (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that is
+    /// played, whose request is recorded itself.
     private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
         guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
         let answer = step.exchange.response
@@ -90,7 +92,7 @@ struct Conversation {
     }
 }
 
-/// What an answer holds, in a few words.
+/// Describes an answer in a few words.
 enum AnswerWords {
     private static let words: [String: String] = [
         "code": "code", "authorizationcode": "code", "accesstoken": "access token", "refreshtoken": "refresh token",
@@ -98,7 +100,7 @@ enum AnswerWords {
         "devicecode": "device code", "sessioncookie": "session cookie", "mfapendingcredential": "second factor wanted",
     ]
 
-    /// Such as "code", or "ID token with nonce, access token".
+    /// Returns the names of what was issued, such as "code", or "ID token with nonce, access token".
     static func given(_ notes: ExchangeNotes) -> String {
         var names: [String] = []
         for name in notes.given {
@@ -109,10 +111,10 @@ enum AnswerWords {
         return names.joined(separator: ", ")
     }
 
-    /// An error without the words that may follow its name.
+    /// Returns an error without the words that may follow its name.
     static func name(of error: String) -> String { ShownText.plain(String(error.prefix { $0 != " " }), limit: 60) }
 
-    /// Such as "302 code", "400 invalid_grant", or "closed without an answer".
+    /// Returns the answer, such as "302 code", "400 invalid_grant", or "closed without an answer".
     static func answer(_ step: FlowStep) -> String {
         let response = step.exchange.response
         switch response.delivery {

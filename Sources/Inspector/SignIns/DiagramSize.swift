@@ -1,23 +1,24 @@
-/// How large the parts of a sequence diagram are, in pixels. A page has its diagrams in two sizes, and shows the one that fits.
+/// The sizes of the parts of a sequence diagram, in pixels. A page has its diagrams in two sizes, and shows the one
+/// that fits.
 struct DiagramSize {
     /// The class in the style sheet, which also sets the size of letters.
     let name: String
-    /// Between two lifelines.
+    /// The space between two lifelines.
     let column: Int
-    /// Between the first lifeline and the edge.
+    /// The space between the first lifeline and the edge.
     let margin: Int
-    /// Of a party's name.
+    /// The size of the box with a party's name.
     let box: (width: Int, height: Int)
-    /// Between two arrows.
+    /// The space between two arrows.
     let line: Int
-    /// How wide a letter is, nearly.
+    /// The approximate width of a letter.
     let letter: Int
-    /// How many lines a label may have.
+    /// The greatest number of lines in a label.
     let labelLines: Int
-    /// Whether paths stand below arrows.
+    /// Whether paths are shown below arrows.
     let hasDetails: Bool
 
-    /// As much of a window as there are parties to fill it with.
+    /// Returns the size for a window that is as wide as this number of parties needs.
     static func wide(parties: Int) -> DiagramSize {
         let columns = [440, 440, 440, 380, 265]
         return DiagramSize(
@@ -26,11 +27,11 @@ struct DiagramSize {
             letter: 7, labelLines: 2, hasDetails: true)
     }
 
-    /// Three parties on a phone.
+    /// The size for three parties on a phone.
     static let narrow = DiagramSize(
         name: "narrow", column: 108, margin: 54, box: (102, 40), line: 54, letter: 6, labelLines: 3, hasDetails: false)
 
-    /// `text` in lines of at most `room` pixels, cut where it needs more than `limit` of them.
+    /// Breaks `text` into lines of at most `room` pixels, and cuts it after `limit` lines.
     func lines(_ text: String, room: Int, limit: Int) -> [String] {
         let length = max(8, room / letter)
         var lines: [String] = []

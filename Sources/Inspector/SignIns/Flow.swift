@@ -2,18 +2,18 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-/// An exchange of a flow, with what it was for and between whom.
+/// An exchange of a flow, with its purpose and its two parties.
 struct FlowStep: Sendable {
     let known: KnownExchange
     let step: Step
     let sender: Party
     let receiver: Party
-    /// Whether the daemon sent it itself, for another exchange of the flow.
+    /// Whether the daemon itself sent it, for another exchange of the flow.
     let isInner: Bool
 
     var exchange: RecordedExchange { known.exchange }
 
-    /// Refused, failed, or broken off.
+    /// Whether it was refused, failed, or broken off.
     var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
@@ -23,17 +23,17 @@ struct FlowStep: Sendable {
         }
     }
 
-    /// A device's poll that came before the person had decided.
+    /// Whether it is a device's poll before the person has decided.
     var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
-    /// The person said no, or was ordered to.
+    /// Whether the person refused, or was ordered to.
     var isCancelled: Bool {
         guard exchange.fault == nil, let error = exchange.notes.error else { return false }
         return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
     }
 }
 
-/// A sign-in: the exchanges that belong together, and what they come to.
+/// A sign-in: the exchanges that belong together, and their outcome.
 struct Flow: Sendable {
     enum Ending: Sendable {
         case signedIn
@@ -42,7 +42,7 @@ struct Flow: Sendable {
         /// An ordered fault made it fail.
         case faulted
         case underWay
-        /// Nobody was to be signed in.
+        /// The flow wasn't meant to sign anybody in.
         case answered
         /// The tokens were revoked, or the person signed out.
         case signedOut
@@ -50,10 +50,10 @@ struct Flow: Sendable {
 
     /// The ID of its first exchange.
     let id: String
-    /// In the order in which they were answered.
+    /// The steps, in the order in which they were answered.
     let steps: [FlowStep]
     let ending: Ending
-    /// The step that decided the ending, where it failed.
+    /// The step that made it fail, if it failed.
     let failure: FlowStep?
 
     init(_ id: String, _ steps: [FlowStep]) {
@@ -81,14 +81,14 @@ struct Flow: Sendable {
         return (ending, failure)
     }
 
-    // MARK: - What it was
+    // MARK: - Name
 
-    /// A key set or a discovery document, asked for by itself.
+    /// Whether it is only a request for a key set or a discovery document.
     var isQuiet: Bool {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
-    /// What it was, as one of the usual kinds: "web sign-in"; `nil` for what has a name of its own.
+    /// The flow's name, if it is one of the usual kinds: "web sign-in"; `nil` if it has a name of its own.
     private var kind: String? {
         guard
             !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }
@@ -98,10 +98,10 @@ struct Flow: Sendable {
         return Flow.titles.first { !kinds.isDisjoint(with: $0.kinds) }?.title
     }
 
-    /// "Web sign-in"
+    /// The title, such as "Web sign-in".
     var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
-        // What a provider's script for browsers asks has a name of its own: "Google One Tap".
+        // A request of a provider's script for browsers has a name of its own: "Google One Tap".
         if let own = steps.first(where: { $0.step.kind == .authorization && !$0.step.isOrdinary }) {
             return own.step.label.capitalizedFirst
         }
@@ -116,7 +116,7 @@ struct Flow: Sendable {
         ([.refresh], "token refresh"), ([.logout], "sign-out"), ([.revocation], "revocation"),
     ]
 
-    /// What it was and at whom: "Apple web sign-in".
+    /// The title with the provider: "Apple web sign-in".
     var name: String {
         let title = ShownText.plain(title, limit: 100)
         guard !providers.isEmpty else { return title }
@@ -132,15 +132,16 @@ struct Flow: Sendable {
 
     var client: String? { steps.lazy.compactMap(\.known.client).first }
 
-    // MARK: - When
+    // MARK: - Times
 
-    /// The machine's time, in microseconds since 1970.
+    /// The start by the machine's time, in microseconds since 1970.
     var began: Int64 { steps.map(\.exchange.began).min() ?? 0 }
     private var ended: Int64 { steps.map { $0.exchange.began + $0.exchange.duration }.max() ?? 0 }
-    /// Microseconds.
+    /// The duration in microseconds.
     var duration: Int64 { max(0, ended - began) }
 
-    /// How many microseconds of it nothing was being answered: a person read, a device waited between polls.
+    /// The microseconds during which no request was being answered: a person was reading, or a device waited between
+    /// polls.
     var waiting: Int64 {
         var (waiting, reached): (Int64, Int64) = (0, began)
         for step in steps.sorted(by: { $0.exchange.began < $1.exchange.began }) {
@@ -150,18 +151,18 @@ struct Flow: Sendable {
         return waiting
     }
 
-    /// How many exchanges had been recorded before its last one: the greater, the later something happened in it.
+    /// The number of exchanges that had been recorded before its last one: greater for more recent activity.
     var order: Int { steps.last?.exchange.order ?? 0 }
 
-    // MARK: - What to do
+    // MARK: - Next step
 
-    /// Whether it ends with a code that nobody has redeemed.
+    /// Whether it ends with a code that hasn't been redeemed.
     var awaitsRedemption: Bool {
         guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return false }
         return last.exchange.notes.given.contains { ["code", "authorizationcode"].contains($0) }
     }
 
-    /// What an unfinished sign-in waits for; `nil` for others.
+    /// A sentence about what an unfinished sign-in waits for; `nil` for others.
     var hint: String? {
         guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return nil }
         if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
@@ -171,7 +172,7 @@ struct Flow: Sendable {
 }
 
 extension Flow.Ending {
-    /// What it is after a step that went well; `nil` when the step says nothing of it.
+    /// Returns the ending after a step that succeeded; `nil` if the step doesn't tell.
     fileprivate func after(_ step: FlowStep) -> Flow.Ending? {
         let given = step.exchange.notes.given
         let givesTokens = given.contains {

@@ -1,19 +1,19 @@
 import EmulatorCore
 import HTTPServer
 
-/// Which flows the list shows: the query of its address.
+/// The conditions on the flows in the list: the query of its address.
 struct FlowFilter: Sendable {
-    /// A provider's name.
+    /// The name of a provider.
     let provider: String
     /// A part of the client's ID.
     let client: String
-    /// Only what was refused, cancelled, or made to fail.
+    /// Whether only flows are shown that were refused, cancelled, or made to fail.
     let isRefused: Bool
-    /// Only what goes on, or was left unfinished.
+    /// Whether only flows are shown that aren't finished.
     let isUnfinished: Bool
-    /// A text that the flow's summary holds, without case.
+    /// A text in the flow's summary; case is ignored.
     let text: String
-    /// Key sets and discovery documents that were asked for by themselves, too.
+    /// Whether requests for just a key set or a discovery document are shown, too.
     let showsQuiet: Bool
 
     init(_ form: Form) {
@@ -27,7 +27,7 @@ struct FlowFilter: Sendable {
 
     var isEmpty: Bool { provider.isEmpty && client.isEmpty && !isRefused && !isUnfinished && text.isEmpty }
 
-    /// As a query, with more fields.
+    /// Returns the filter as a query, with more fields.
     func query(_ more: [(String, String)] = []) -> String {
         var fields = [("provider", provider), ("client", client), ("q", text)].filter { !$0.1.isEmpty }
         if isRefused { fields.append(("refused", "1")) }
@@ -52,7 +52,7 @@ struct FlowFilter: Sendable {
         return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
-    /// What a search looks at.
+    /// Returns the texts that a search examines.
     private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
         var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.title, flow.ending.title]
         texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }

@@ -1,18 +1,18 @@
 import EmulatorCore
 
-/// Some of the flows, the newest first, and where older ones begin.
+/// A page of the list of flows, the newest first.
 struct FlowPage: Sendable {
     static let size = 50
 
     let flows: [Flow]
-    /// The `before` of the next page; `nil` when there are no more.
+    /// The `before` of the next page; `nil` if there are no more.
     let next: FlowPlace?
-    /// Whether the recording holds anything at all.
+    /// Whether the recording has any exchanges.
     let isRecorded: Bool
-    /// How many exchanges had been recorded before the next one.
+    /// The number of exchanges that had been recorded before the next one.
     let end: Int
 
-    /// `before` is the place of the last flow of the page before.
+    /// Makes a page. `before` is the position of the last flow of the page before.
     init(_ reader: FlowReader, _ filter: FlowFilter, before: FlowPlace?) {
         let known = reader.world.recording.known().exchanges
         isRecorded = !known.isEmpty
@@ -30,9 +30,10 @@ struct FlowPage: Sendable {
     }
 }
 
-/// Where a flow stands in the list: when its last answer was given, in microseconds since 1970, and the number of that exchange.
+/// A flow's position in the list: the time of its last answer, in microseconds since 1970, and the number of that
+/// exchange.
 ///
-/// Daemons that share a recording agree on places. Their copies of it may have exchanges in different orders.
+/// Daemons that share a recording agree on positions. Their copies of it may have exchanges in different orders.
 struct FlowPlace: Comparable, Sendable {
     private let time: Int64
     private let number: Int
@@ -41,7 +42,7 @@ struct FlowPlace: Comparable, Sendable {
         (time, number) = exchanges.map(\.exchange.answered).max { $0 < $1 } ?? (0, 0)
     }
 
-    /// As `text` writes it. Without a number, it is before all exchanges of that microsecond.
+    /// Parses the text that `text` writes. Without a number, the position is before all exchanges of that microsecond.
     init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let time = parts.first.flatMap({ Int64($0) }) else { return nil }

@@ -1,11 +1,11 @@
 import EmulatorCore
 import HTTPServer
 
-// GET /_understudy/flows/ID: a sign-in, as a diagram and as a list. Query: from is the number of the first exchange that is shown,
-// where there are more than fit a page.
+// The page GET /_understudy/flows/ID: a sign-in, as a diagram and as a list. Query: from is the number of the first
+// exchange that is shown, if there are more than fit a page.
 
 extension Inspector {
-    /// How many exchanges one page shows.
+    /// The number of exchanges on a page.
     private static let shownSteps = 40
 
     func flow(_ exchange: Exchange) async throws -> Response {
@@ -16,7 +16,7 @@ extension Inspector {
             let known = exchange.world.recording.known().exchanges
             let exchanges = known.filter { $0.flow == id }
             guard let last = known.last, !exchanges.isEmpty else {
-                // An exchange within a flow: its requests may have come before it was known to which flow they belong.
+                // This is an exchange within a flow: its requests may have been shown before their flow was known.
                 if let other = known.first(where: { $0.exchange.id == id }) {
                     return .redirect(to: exchange.inspector("flows/\(other.flow)"))
                 }
@@ -41,10 +41,10 @@ extension Inspector {
         }
     }
 
-    /// "Apple web sign-in, refused"
+    /// Returns a title such as "Apple web sign-in, refused".
     private static func title(_ flow: Flow) -> String { "\(flow.name), \(flow.ending.title.lowercased())" }
 
-    /// The part of the page that changes while the sign-in goes on.
+    /// Returns the part of the page that is updated until the sign-in ends.
     func flowContent(
         _ exchange: Exchange, _ exchanges: [KnownExchange], _ reader: FlowReader, from: Int?
     ) -> HTML {
@@ -53,7 +53,7 @@ extension Inspector {
             return .tag("p", [("class", "empty")], "The recording doesn't hold this sign-in any more.")
         }
         let count = flow.steps.count
-        // Without a number, the page shows where the sign-in has got to.
+        // Without a number, the page shows the latest steps.
         let first = min(max(0, from ?? (count - 1) / Inspector.shownSteps * Inspector.shownSteps), count - 1)
         let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
         let advice = reader.advice(shown.map(\.known), exchange.world)
@@ -68,7 +68,7 @@ extension Inspector {
         ])
     }
 
-    /// It has a size for each kind of screen: the style sheet shows one of them.
+    /// Returns the diagram in one of the sizes for kinds of screens: the style sheet shows one of them.
     private func diagram(
         _ exchange: Exchange, _ conversation: Conversation, _ reader: FlowReader, _ size: DiagramSize
     ) -> HTML {
@@ -81,7 +81,7 @@ extension Inspector {
             ], diagram.html)
     }
 
-    /// The facts in one line.
+    /// Returns the facts in one line.
     private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
         var took = ShownText.duration(flow.duration)
         if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
@@ -100,7 +100,7 @@ extension Inspector {
 
     private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
         guard let failure = flow.failure else {
-            // Of a code that waits, the advice says more.
+            // The advice says more about a code that waits.
             guard let hint = flow.hint, !flow.awaitsRedemption else { return .group([]) }
             return .tag("p", [("class", "note")], hint)
         }
@@ -118,7 +118,7 @@ extension Inspector {
                 .link("See the request", to: exchange.inspector("requests/\(failure.exchange.id)"))))
     }
 
-    /// What is to be said beside the refusal.
+    /// Shows the remarks beside the refusal.
     private func advice(_ exchange: Exchange, _ advice: [FlowAdvice]) -> HTML {
         .group(
             advice.map { advice in

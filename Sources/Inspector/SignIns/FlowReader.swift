@@ -2,16 +2,18 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-/// Reads flows out of a world's recording. Works on the store's queue: the first look at an exchange takes a while.
+/// Reads flows from a world's recording. It works on the store's queue: the first reading of an exchange takes some
+/// time.
 struct FlowReader: Sendable {
     let control: ControlAPI
     let finder: EndpointFinder
     let providers: [any Provider]
     let world: World
-    /// What no single refusal says of a flow.
+    /// The function that returns the remarks about a flow that no single refusal makes.
     let advice: @Sendable ([KnownExchange], World) -> [FlowAdvice]
 
-    /// The exchanges of each flow, in the order in which they were answered; the flow first in which something happened last.
+    /// Returns the exchanges of each flow in the order in which they were answered, the most recently active flow
+    /// first.
     static func grouped(_ known: [KnownExchange]) -> [[KnownExchange]] {
         var places: [String: Int] = [:]
         var flows: [[KnownExchange]] = []
@@ -52,7 +54,7 @@ struct FlowReader: Sendable {
 
     // MARK: - The person
 
-    /// Who a flow is about: a person of the seed, or what an ID token or an answer says of somebody.
+    /// The person of a flow: an account of the world, or a name from an ID token or an answer.
     enum Person: Sendable {
         case account(Account)
         case text(String)
@@ -74,7 +76,7 @@ struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// The account for which one of the flow's providers has given out a credential.
+    /// Returns the account for which one of the flow's providers has issued a credential.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(
             flow.providers.map { party in if case .provider(let name, _, _) = party { name } else { "" } })

@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-/// A flow in the list. The page and its live stream are made of the same rows.
+/// A flow in the list. The page and its live stream have the same rows.
 struct FlowRow {
     let flow: Flow
     let reader: FlowReader
@@ -36,7 +36,7 @@ struct FlowRow {
 
     private func name(_ person: FlowReader.Person) -> HTML { FlowRow.name(person, exchange) }
 
-    /// The person's name, with a link to their page.
+    /// Returns the person's name, with a link to their page.
     static func name(_ person: FlowReader.Person, _ exchange: Exchange) -> HTML {
         switch person {
         case .account(let account):
@@ -49,9 +49,9 @@ struct FlowRow {
 
     private var reason: HTML {
         if let failure = flow.failure { return FlowRow.reason(failure, flow, reader) }
-        // Looking for advice means reading bodies again, so only where some is likely.
+        // Searching for advice parses bodies again, so it is only done if there is likely to be some.
         let advice = flow.awaitsRedemption ? reader.advice(flow.steps.map(\.known), exchange.world) : []
-        // The rest of it stands on the sign-in's own page.
+        // The rest of it is on the sign-in's own page.
         let problem = advice.first { $0.weight == .problem }.map { advice in
             advice.text.firstRange(of: ". ").map { String(advice.text[..<$0.lowerBound]) + "." } ?? advice.text
         }
@@ -60,7 +60,7 @@ struct FlowRow {
         } ?? .group([])
     }
 
-    /// Why it failed, whole.
+    /// Returns the whole reason for the failure.
     static func reason(_ failure: FlowStep, _ flow: Flow, _ reader: FlowReader) -> HTML {
         let style = flow.ending == .refused ? "flow-why bad" : "flow-why"
         return .tag("p", [("class", style)], ShownText.isolated(reason(failure, reader), limit: 2_000))
@@ -72,7 +72,7 @@ struct FlowRow {
         return "answered \(failure.exchange.response.status)"
     }
 
-    /// The world's time; scripts write how long ago it was by the machine's.
+    /// The world's time; scripts add how long ago it was by the machine's.
     private var when: HTML {
         guard let first = flow.steps.first?.exchange else { return .group([]) }
         let text = first.time.text
@@ -84,7 +84,7 @@ struct FlowRow {
             ], String(text.dropFirst(11).prefix(8)))
     }
 
-    /// What a screen reader says when the flow comes or changes.
+    /// The text for screen readers when the flow appears or changes.
     private var spoken: String {
         let reason = flow.failure.map { ": " + FlowRow.reason($0, reader) } ?? ""
         return ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())\(reason)", limit: 400)

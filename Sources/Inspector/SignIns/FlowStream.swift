@@ -4,11 +4,12 @@ import HTTPServer
 import Synchronization
 import Time
 
-// GET /_understudy/flows/events: server-sent events for open pages, <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+// The call GET /_understudy/flows/events: server-sent events for open pages,
+// <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 //
-// Query: the list's filter, or flow, the one that a page shows; after is how many exchanges had been recorded when the page
-// was made. An event "hello" names the daemon's run: a page of another run loads itself again. "rows" brings the changed
-// flows, rendered as in the page. "reload" says that more has changed than an event should hold.
+// Query: the list's filter, or flow, the one that a page shows; after is the number of exchanges that had been recorded
+// when the page was made. An event "hello" names the daemon's run: a page of another run reloads itself. "rows" has the
+// changed flows, rendered as in the page. "reload" says that more has changed than fits into an event.
 
 extension Inspector {
     func flowEvents(_ exchange: Exchange) async throws -> Response {
@@ -22,19 +23,19 @@ extension Inspector {
     }
 }
 
-/// Tells an open page which flows have changed. It renders only when the page has taken what was sent before, and not more often
-/// than ten times a second, so nothing is kept for a page that doesn't read. Works on the store's queue.
+/// Tells an open page which flows have changed. It renders only when the page has received what was sent before, and at
+/// most ten times a second, so nothing is stored for a page that doesn't read. It works on the store's queue.
 private final class FlowStream: Sendable {
     private struct State {
-        /// The position of the next exchange to look at.
+        /// The position of the next exchange to examine.
         var next = 0
         var hasBegun = false
         /// The machine's time of the last event, in microseconds.
         var sent: Int64 = 0
         var isWaiting = false
-        /// The oldest exchange that the page may show.
+        /// The position of the oldest exchange that the page may show.
         var oldest = 0
-        /// Its place among the streams, given back when the page has gone.
+        /// The stream's lease, released when the page disconnects.
         var lease: Allowance.Lease?
     }
 
@@ -42,7 +43,7 @@ private final class FlowStream: Sendable {
         weak var stream: EventStream?
     }
 
-    /// Microseconds between two events.
+    /// The microseconds between two events.
     private static let pause: Int64 = 100_000
 
     private let exchange: Exchange
@@ -97,7 +98,7 @@ private final class FlowStream: Sendable {
         look()
     }
 
-    /// Sends what has changed since the last event, as soon as it may.
+    /// Sends the changes since the last event, as soon as the page can take them.
     private func look() {
         guard let stream = link.withLock({ $0.stream }), stream.backlog == 0 else { return }
         let now = MachineClock.microseconds
@@ -139,7 +140,8 @@ private final class FlowStream: Sendable {
         }
         guard changed.count <= FlowPage.size else { return send("reload", "", on: stream) }
         let all = FlowReader.grouped(known.exchanges.filter { changed.contains($0.flow) })
-        // Requests that the daemon sends itself are recorded before the one that they are for: until then, their flow has its name.
+        // Requests that the daemon sends itself are recorded before the one for which they are made: until then, their
+        // flow has their ID.
         var gone = fresh.filter { $0.flow != $0.exchange.id }.map(\.exchange.id)
         var rows: [HTML] = []
         for flow in all.map({ reader.flow($0) }) {
@@ -162,7 +164,7 @@ private final class FlowStream: Sendable {
         inspector.flowContent(exchange, known.filter { $0.flow == flow }, reader, from: nil).fragment
     }
 
-    /// `data` is one line: HTML is written without line breaks.
+    /// Sends an event. `data` is one line: HTML is written without line breaks.
     private func send(_ event: String, _ data: String, on stream: EventStream) {
         stream.send(StreamChunk(Array("event: \(event)\ndata: \(data)\n\n".utf8), in: budget.streams))
         budget.enforceStreams()

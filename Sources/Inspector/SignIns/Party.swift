@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-/// Who takes part in a sign-in: a lifeline of its diagram.
+/// A party of a sign-in: a lifeline of its diagram.
 enum Party: Hashable, Sendable {
     case app
     case browser
@@ -9,7 +9,7 @@ enum Party: Hashable, Sendable {
     case backend
     /// A provider, or a service that asks other providers, by its name in the seed.
     case provider(String, title: String, isService: Bool)
-    /// The daemon itself: for a host that isn't played, and for messages that nobody's request led to.
+    /// The daemon itself: for a host that isn't played, and for messages that no request caused.
     case nobody
     /// A scenario's own calls.
     case scenario
@@ -29,7 +29,7 @@ enum Party: Hashable, Sendable {
         }
     }
 
-    /// From left to right: the client's side, then services, then the providers that they ask.
+    /// The order from left to right: the client's side, then services, then the providers that they ask.
     var place: Int {
         switch self {
         case .scenario: 0
@@ -52,19 +52,21 @@ enum Party: Hashable, Sendable {
     }
 }
 
-// MARK: - Who has sent a request
+// MARK: - The sender of a request
 
 extension Party {
-    /// No request says who sends it, so this follows from what only some of them send. The first rule that fits counts:
+    /// Returns the sender of a request. No request names it, so it follows from what only some parties send. The first
+    /// rule that matches counts:
     ///
-    /// 1. What the daemon has sent itself is from the provider that was asked, or from a scenario.
-    /// 2. A call of the control API that plays a sign-in on a device stands for the app.
+    /// 1. A request that the daemon sent itself is from the provider that was asked, or from a scenario.
+    /// 2. A call of the control API that plays a sign-in on a device counts as the app's.
     /// 3. Firebase's SDKs for phones send the app's identifier: `X-Ios-Bundle-Identifier`, `X-Android-Package`.
-    /// 4. Browsers send `Sec-Fetch-Mode` with everything, `Origin` with what scripts send, and accept HTML for a page:
-    ///    <https://www.w3.org/TR/fetch-metadata/>. Whoever asks for an authorization endpoint or a page plays a browser.
-    /// 5. A client's secret or its assertion is known to its server only.
+    /// 4. Browsers send `Sec-Fetch-Mode` with every request, `Origin` with those of scripts, and accept HTML for a
+    ///    page: <https://www.w3.org/TR/fetch-metadata/>. A request for an authorization endpoint or a page counts as a
+    ///    browser's.
+    /// 5. Only a client's server knows its secret or its assertion.
     /// 6. The systems' own HTTP clients on phones name themselves: `CFNetwork`, `Dalvik`, `okhttp`.
-    /// 7. Everything else is a server's, such as one that asks for key sets.
+    /// 7. Every other request is a server's, such as one for key sets.
     static func sender(of exchange: RecordedExchange, at endpoint: Endpoint?, parent: Party?) -> Party {
         if exchange.parent != nil { return parent ?? .scenario }
         if endpoint?.isControl ?? false { return .app }

@@ -1,8 +1,8 @@
 import EmulatorCore
 import HTTPServer
 
-/// A conversation as a sequence diagram: a lifeline for each party, an arrow for each request, a dashed one for its answer.
-/// Its colours and strokes are the style sheet's; each arrow is a link to its exchange.
+/// A conversation as a sequence diagram: a lifeline for each party, an arrow for each request, a dashed one for its
+/// answer. The style sheet sets its colours and strokes; each arrow is a link to its exchange.
 struct SequenceDiagram {
     let conversation: Conversation
     let reader: FlowReader
@@ -94,7 +94,7 @@ struct SequenceDiagram {
     private func arrow(
         _ from: Int, _ to: Int, _ y: Int, style: String, above: String, below: String, spoken: String, to step: FlowStep
     ) -> HTML {
-        // To oneself, it is drawn as a short one to the right.
+        // An arrow from a party to itself is a short one to the right.
         let end = from == to ? from + size.column / 2 : to
         let middle = (from + end) / 2
         let tip = end > from ? end - 7 : end + 7

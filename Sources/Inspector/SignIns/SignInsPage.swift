@@ -3,9 +3,10 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-// GET /_understudy/: what has happened, a row for each sign-in, the newest first.
+// The page GET /_understudy/: a row for each sign-in, the newest first.
 //
-// Query: provider, client, refused, q and all filter; before is the place of a flow: a page of older ones begins after it.
+// Query: provider, client, refused, q and all filter; before is the position of a flow after which a page of older ones
+// begins.
 
 extension Inspector {
     var signInsEndpoints: [Endpoint] {
@@ -102,7 +103,7 @@ extension Inspector {
         _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: FlowPlace?
     ) -> [HTML] {
         let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
-        // A page of older ones doesn't change.
+        // A page of older sign-ins isn't updated.
         var attributes: [(name: String, value: String?)] = [
             (name: "class", value: "flows"), (name: "id", value: "flows"),
         ]
@@ -147,7 +148,7 @@ extension Inspector {
         ])
     }
 
-    /// The whole recording, or one flow of it, as a HAR file.
+    /// Answers with the whole recording, or one flow of it, as a HAR file.
     private func archive(_ exchange: Exchange) async throws -> Response {
         let flow = exchange.request.queryForm["flow"]
         return try await exchange.world.recording.search {

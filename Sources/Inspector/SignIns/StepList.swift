@@ -1,7 +1,7 @@
 import EmulatorCore
 import HTTPServer
 
-/// A conversation as a list: the same as the diagram, for whoever reads rather than looks.
+/// A conversation as a list: the same as the diagram, for people who read rather than look.
 struct StepList {
     let conversation: Conversation
     let flow: Flow
@@ -57,7 +57,7 @@ struct StepList {
     }
 
     private func diagnosis(_ step: FlowStep) -> HTML {
-        // The reason why the sign-in failed stands above.
+        // The reason for the failure of the sign-in is shown above.
         guard step.isFailed, step.exchange.id != flow.failure?.exchange.id,
             let text = reader.control.shownDiagnosis(of: step.known)
         else { return .group([]) }

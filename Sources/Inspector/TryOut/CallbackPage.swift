@@ -4,13 +4,13 @@ import HTTPServer
 import JOSE
 import JSON
 
-// /_understudy/callback: the page to which the seed's example clients return, in the place of an app. It shows what came, and
-// redeems the code.
+// The page /_understudy/callback, to which the seed's example clients return, in place of an app. It shows the answer,
+// and redeems the code.
 
-/// What came back to the callback, and what the world knows of it.
+/// The answer to the callback, and what the world knows about it.
 private struct ReturnedSignIn: Sendable {
     let provider: (any Provider)?
-    /// What the code is.
+    /// The data of the code.
     let code: IssuedValue?
     let client: String?
     let flow: String?
@@ -24,13 +24,14 @@ extension Inspector {
     var callbackEndpoints: [Endpoint] {
         [
             page("GET", Inspector.callbackPath) { try await callback($0) },
-            // Without the checks of a page: it only leads to one.
+            // This has no checks of a page: it only leads to one.
             Endpoint("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
             form("\(Inspector.callbackPath)/redeem") { try await redeem($0, $1) },
         ]
     }
 
-    /// A form post comes from the provider's site, and without this site's cookies. So it goes on as a link with the same fields.
+    /// Redirects a form post to a link with the same fields. The post comes from the provider's site, and so without
+    /// this site's cookies.
     private func posted(_ exchange: Exchange) -> Response {
         guard exchange.request.body.count <= Inspector.postLimit else {
             return page(
@@ -90,7 +91,7 @@ extension Inspector {
             ])
     }
 
-    /// What the world knows of the values that came.
+    /// Returns what the world knows of the values in the answer.
     private func returned(
         _ exchange: Exchange, _ fields: [Form.Field], code: String, state: String
     ) async throws -> ReturnedSignIn {
@@ -207,13 +208,13 @@ extension Inspector {
         return secret
     }
 
-    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    /// Returns the header for HTTP Basic authentication: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
     private func basic(_ client: String, _ secret: String) -> String {
         let parts = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }
         return "Basic \(Base64.encode(Array(parts.joined(separator: ":").utf8)))"
     }
 
-    /// The page that shows the token endpoint's answer.
+    /// Returns the page that shows the token endpoint's answer.
     private func redeemed(
         _ exchange: Exchange, _ trial: TrialSignIn, _ code: IssuedValue, _ answer: Response
     ) async throws -> Response {

@@ -3,22 +3,22 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 
-// GET /_understudy/try: begins a sign-in with a client of the seed that returns to the page at /_understudy/callback.
+// The page GET /_understudy/try: begins a sign-in with a client of the seed that returns to /_understudy/callback.
 // Query: at is the title of the provider or issuer, client the client's ID.
 
-/// What the inspector puts into `state`: the world, because a registered redirect URI names none, and a random text.
+/// The inspector's `state`: the world, because a registered redirect URI doesn't name one, and a random text.
 struct TrialState {
     private static let mark = "try~"
     let world: String
     let text: String
 
     init(for world: String) {
-        // Not the world's randomness: a look around must not change what the world's next code is.
+        // This isn't the world's randomness: trying a sign-in must not change the world's next code.
         var randomness = Randomness(seed: nil)
         self.init("\(TrialState.mark)\(world)~\(Hex.encode(randomness.bytes(12)))", world)
     }
 
-    /// Reads a `state`. Returns `nil` for one that an app has made.
+    /// Parses a `state`; `nil` for one that an app has made.
     init?(_ text: String) {
         guard text.hasPrefix(TrialState.mark), let end = text.lastIndex(of: "~") else { return nil }
         let name = text[..<end].dropFirst(TrialState.mark.count)
@@ -31,7 +31,7 @@ struct TrialState {
         self.world = world
     }
 
-    /// The `code_verifier` of the sign-in, which nobody has to remember.
+    /// The `code_verifier` of the sign-in, computed, so that it needn't be stored.
     var verifier: String { Hex.encode(Digest.sha256("verifier of \(text)")) }
     var challenge: String { Base64URL.encode(Digest.sha256(verifier)) }
 }
@@ -43,14 +43,14 @@ extension Inspector {
         [page("GET", "try") { begin($0) }] + callbackEndpoints
     }
 
-    /// The redirect URI of sign-ins that are tried: the daemon's own, in no world, as a seed can register it.
+    /// Returns the redirect URI of these sign-ins: the daemon's own, in no world, as a seed can register it.
     private func trialCallback(_ exchange: Exchange) -> String {
         let address = exchange.address
         return
             "\(address.scheme)://\(address.daemonName)\(address.portSuffix)\(Inspector.root)/\(Inspector.callbackPath)"
     }
 
-    /// The sign-ins that can be tried, one at most for each provider and issuer.
+    /// Returns the sign-ins that can be tried, one at most for each provider and issuer.
     private func trials(_ exchange: Exchange) -> [TrialSignIn] {
         let callback = trialCallback(exchange)
         var titles: Set<String> = []
@@ -58,7 +58,7 @@ extension Inspector {
             .filter { titles.insert($0.title).inserted }
     }
 
-    /// Links that begin a sign-in; `nil` where no client of the seed returns here.
+    /// Returns links that begin a sign-in; `nil` if no client of the seed returns here.
     func tryOut(_ exchange: Exchange) -> HTML? {
         let trials = trials(exchange).prefix(12)
         guard !trials.isEmpty else { return nil }

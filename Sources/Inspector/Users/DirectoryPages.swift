@@ -17,7 +17,7 @@ extension Inspector {
         ]
     }
 
-    /// The directory that the address names, with the provider to which it belongs.
+    /// Returns the directory that the address names, with its provider.
     func foundDirectory(_ exchange: Exchange) throws -> (directory: any UserDirectory, provider: any Provider)? {
         let id = exchange.identifier("directory")
         for case let provider as any HasUserDirectories in providers where id.hasPrefix("\(provider.name):") {
@@ -39,7 +39,7 @@ extension Inspector {
         ).diagnosed(Diagnosis(reason))
     }
 
-    /// All directories; those of providers that have any.
+    /// Answers with the directories of all providers that have any.
     private func directories(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.queryForm
         var lists: [HTML] = []
@@ -81,7 +81,7 @@ extension Inspector {
 
     private static func count(_ users: Int) -> String { users == 1 ? "1 user" : "\(grouped(users)) users" }
 
-    /// The users of one directory.
+    /// Answers with the users of one directory.
     private func directory(_ exchange: Exchange) throws -> Response {
         guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         let (form, summary) = (exchange.request.queryForm, directory.summary)

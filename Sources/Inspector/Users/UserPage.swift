@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// One user of an app: ways to sign in, second factors, passkeys and sessions, and what an administrator can do.
+// The page of a user of an app: ways to sign in, second factors, passkeys and sessions, and an administrator's actions.
 
 extension Inspector {
     private typealias Found = (directory: any UserDirectory, user: InspectedUser, path: String, items: InspectedItems)
