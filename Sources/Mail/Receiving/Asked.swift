@@ -1,7 +1,7 @@
 import EmulatorCore
 import SMTPServer
 
-/// A command, in the words of faults and of the recording.
+/// An SMTP command, in the words of faults and of the recording.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?
@@ -44,10 +44,10 @@ extension RecordedMail {
 }
 
 extension FaultEffect {
-    /// Whether a mail server's own answer isn't given.
+    /// Whether the fault replaces the mail server's own answer.
     var replacesAnswer: Bool { reply != nil || disconnect != nil }
 
-    /// The answer in place of it.
+    /// The answer that replaces it.
     var answerToMail: MailDecision.Answer {
         guard let reply else { return disconnect == nil ? .usual : .disconnect }
         return .reply(SMTPReply(reply.code, reply.status, reply.text))

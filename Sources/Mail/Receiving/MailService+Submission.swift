@@ -1,7 +1,8 @@
 import EmulatorCore
 
 extension MailService: MailSubmission {
-    /// Faults that are ordered for the end of a message hold for these, too; one that closes the connection refuses them.
+    /// Submits a mail. Faults that are ordered for the end of a message apply here, too; one that closes the connection
+    /// refuses the mail.
     package func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail {

@@ -5,22 +5,23 @@ extension MailService {
     /// The header field by which a message names its world.
     static let worldHeader = "X-Understudy-World"
 
-    /// What becomes of a message, and what the recording says of it.
+    /// The decision about a message, and the recording's data about it.
     struct Taken {
         var decision: MailDecision
-        /// In a few words, what became of the content.
+        /// A few words about what was done with the content.
         var note: String
         var diagnosis: Diagnosis?
-        /// Why mail that was taken gets nowhere.
+        /// The reason why accepted mail is lost.
         var loss: Note?
         var fault: String?
         /// The IDs of the rows in the inbox.
         var messages: [String] = []
-        /// The first recipient that a relay decided about.
+        /// The first recipient about whom a relay decided.
         var relayed: String?
     }
 
-    /// Carries out the fault that is ordered for the message, or delivers it. What can't be kept, the sender may send again.
+    /// Applies the fault that is ordered for the message, or delivers the message. If it can't be stored, the sender
+    /// may send it again.
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
@@ -72,7 +73,7 @@ extension MailService {
                 decision: .reply(refusal.reply), note: "in the inbox as \(shown), refused",
                 diagnosis: refusal.diagnosis, messages: ids, relayed: relayed)
         }
-        // A user name that happens to be a world's name leads there: the sender's log shall say so.
+        // A user name that is by chance a world's name leads there, so the sender's log says it.
         let place = dispatcher.isUnnamed(world) ? "" : " in world \(world.name)"
         return Taken(
             decision: .reply(SMTPReply(250, "2.0.0", "ok: queued as \(shown)\(place)")),
@@ -82,7 +83,7 @@ extension MailService {
 }
 
 extension FaultEffect {
-    /// Whether it changes nothing but the time of the answer.
+    /// Whether it only delays the answer.
     var onlyDelays: Bool {
         !replacesAnswer && !isLost
     }

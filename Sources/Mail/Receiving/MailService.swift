@@ -1,7 +1,8 @@
 import EmulatorCore
 import SMTPServer
 
-/// The daemon's mail: takes messages, has providers judge those to their relays, and puts them into the inboxes of worlds.
+/// The daemon's mail service: receives messages, has providers judge those to their relays, and puts them into the
+/// inboxes of worlds.
 package final class MailService: Sendable {
     let dispatcher: Dispatcher
 
@@ -12,27 +13,27 @@ extension MailService: MailReceiver {
     package func open(_ label: String?) -> any MailConversation { RecordedConversation(label, self) }
 }
 
-/// What became of a message.
+/// The outcome of delivering a message.
 struct Delivery: Sendable {
-    /// Those that are kept of refused recipients included.
+    /// The rows in the inbox, with those of refused recipients that are kept.
     var rows: [InboxMessage] = []
     var refusals: [(recipient: String, refusal: MailRefusal)] = []
-    /// Why mail was lost.
+    /// The reasons why mail was lost.
     var losses: [Diagnosis] = []
 
-    /// Why somebody was refused.
+    /// The reason for the first refusal.
     var diagnosis: Diagnosis? { refusals.first?.refusal.diagnosis }
 
-    /// Why mail was lost that nobody refused.
+    /// The reason why mail was lost that wasn't refused.
     var loss: Note? { losses.first.map { Note($0) } }
 
-    /// The answer to the sender, when nobody takes the message.
+    /// Returns the refusal for the sender, if all recipients are refused.
     func refusal(of count: Int) -> MailRefusal? { refusals.count == count ? refusals.first?.refusal : nil }
 }
 
 extension MailService {
-    /// Judges a message, and puts it into the inbox: once for each recipient at a relay, and once for all others together. One that
-    /// is refused is kept, too.
+    /// Judges a message, and puts it into the inbox: once for each recipient at a relay, and once for all others
+    /// together. A refused message is kept, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> Delivery {
@@ -66,12 +67,12 @@ extension MailService {
         return delivery
     }
 
-    /// Whether the envelope of a message to this recipient is refused, before its content is known. What another world would take
-    /// isn't: the message's header may name that world.
+    /// Returns the refusal of the envelope for this recipient, before the content is known. There is none if another
+    /// world would accept it: the message's header may name that world.
     func refusal(of recipient: String, from sender: String, in world: World, isFixed: Bool) throws -> MailRefusal? {
         guard case .refused(let refusal) = try verdict(recipient, sender, world) else { return nil }
         guard !isFixed else { return refusal }
-        // With too many of them to ask, it is decided when the header is there.
+        // If there are too many worlds to ask, the decision waits for the header.
         guard let others = try dispatcher.otherWorlds(than: world) else { return nil }
         let isOthers = try others.contains { other in
             switch try verdict(recipient, sender, other) {

@@ -2,8 +2,8 @@ import EmulatorCore
 import SMTPServer
 import Time
 
-/// One client's conversation: finds the world that its mail is for, carries out the faults that are ordered, and records messages
-/// and what is refused.
+/// A client's SMTP conversation: finds the world of its mail, applies ordered faults, and records messages and
+/// refusals.
 final class RecordedConversation: MailConversation {
     private let service: MailService
     /// The world of the port.
@@ -11,15 +11,15 @@ final class RecordedConversation: MailConversation {
     /// The world that AUTH named.
     private var named: String?
     private var transcript = Transcript()
-    /// The ID of the message that is being sent, and when it began.
+    /// The ID of the message that is being sent, and the time when it began.
     private var message: (id: String, began: Int64)?
-    /// What is recorded once the answer has been sent.
+    /// The exchange to record once the answer has been sent.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
-    /// Of faults that change nothing but the time.
+    /// The IDs of faults that only delay the answer.
     private var delays: [String] = []
     private var lastCode: Int?
     private var hasRecorded = false
-    /// Whether something of the message that is being sent has been recorded as refused.
+    /// Whether a refused part of the message that is being sent has been recorded.
     private var hasRefused = false
 
     init(_ label: String?, _ service: MailService) {
@@ -28,7 +28,7 @@ final class RecordedConversation: MailConversation {
     }
 
     private var dispatcher: Dispatcher { service.dispatcher }
-    /// `nil` when it can't be had.
+    /// The world; `nil` if it can't be loaded.
     private var world: World? { try? findWorld(label ?? named) }
 
     private func findWorld(_ name: String?) throws(NoDestination) -> World {
@@ -83,7 +83,7 @@ final class RecordedConversation: MailConversation {
         return MailDecision(fault.fault.effect.answerToMail, after: delay)
     }
 
-    /// The user name of AUTH is a world's, if it can be.
+    /// Takes the user name of AUTH as the name of a world, if it can be one.
     private func name(_ user: String) {
         guard WorldName.isValid(user) else {
             transcript.remark(
@@ -130,7 +130,7 @@ final class RecordedConversation: MailConversation {
         record(reply)
     }
 
-    /// Records what has been decided, now that it was answered.
+    /// Records a decision, after it was answered.
     private func record(_ reply: SMTPReply?) {
         guard let (prepared, world, isWhole) = pending else { return }
         var exchange = prepared
@@ -189,7 +189,7 @@ final class RecordedConversation: MailConversation {
         let reply: SMTPReply
     }
 
-    /// The world that the header names, else that of the connection.
+    /// Returns the world that the header names, else that of the connection.
     private func destination(of content: ReceivedContent) throws(NoDestination) -> Destination {
         let name = content.read.header(MailService.worldHeader)?.trimmingBlanks
         if let name, !WorldName.isValid(name) {
@@ -207,7 +207,7 @@ final class RecordedConversation: MailConversation {
     // MARK: - The end
 
     func end(_ session: SMTPSession, _ reason: ConversationEnd) {
-        // What was answered by closing the connection.
+        // This records a command that was answered by closing the connection.
         record(nil)
         guard let world, let step = unrecordedStep(session, reason) else { return }
         var exchange = MailExchange(
@@ -224,7 +224,7 @@ final class RecordedConversation: MailConversation {
         dispatcher.record(exchange, in: world)
     }
 
-    /// Where a conversation ended that nothing has been recorded of.
+    /// Returns the step at which the conversation ended, if it isn't recorded yet.
     private func unrecordedStep(_ session: SMTPSession, _ reason: ConversationEnd) -> String? {
         if reason == .handshakeFailed { return SMTPStep.startTLS.rawValue }
         let isOver = [.quit, .closedByServer].contains(reason) || hasRefused && session.envelope.recipients.isEmpty

@@ -1,16 +1,16 @@
 import SMTPServer
 
-/// What client and server said, as the recording shows it: a line each, in the order in which it was said.
+/// The lines of client and server for the recording, in the order in which they were sent.
 struct Transcript {
-    /// Since the connection began, without messages.
+    /// The lines since the connection began, without messages.
     private var prelude = ""
-    /// Of the message that is being sent: its MAIL with the answer, and what came after it.
+    /// The lines of the message that is being sent: its MAIL with the answer, and (`rest`) those after it.
     private var mail: String?
     private var rest = ""
     /// The last command with the answer.
     private var last = ""
 
-    /// Bytes.
+    /// The greatest numbers of bytes.
     private static let limits = (prelude: 4 << 10, rest: 128 << 10, header: 16 << 10)
 
     mutating func add(_ line: ConversationLine) {
@@ -23,7 +23,7 @@ struct Transcript {
         }
     }
 
-    /// Something that neither of them said.
+    /// Adds a remark that neither of them sent.
     mutating func remark(_ text: String) { last += "(\(Transcript.plain(text)))\n" }
 
     mutating func beginMessage() {
@@ -38,7 +38,7 @@ struct Transcript {
         last = ""
     }
 
-    /// The header of the message's data; `note` says what has become of the rest.
+    /// Adds the header of the message's data; `note` says what was done with the rest.
     mutating func add(dataOf content: [UInt8], _ note: String) {
         fold()
         var header = content[...]
@@ -54,10 +54,10 @@ struct Transcript {
         remark("\(content.count) octets in all; \(note)")
     }
 
-    /// All of the message's conversation.
+    /// The message's whole conversation.
     var whole: String { prelude + (mail ?? "") + rest + last }
 
-    /// What came before the message, its MAIL, and the last command.
+    /// The lines before the message, its MAIL, and the last command.
     var lastCommand: String { prelude + (mail ?? "") + last }
 
     private mutating func fold() {
