@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// What an export leaves alone, and what it and an import refuse.
+/// An export leaves other files alone, and an export or import refuses what is in its way.
 @Suite("Firebase: exports and what others have in their place")
 struct AccountExportSafetyTests {
 
@@ -11,7 +11,7 @@ struct AccountExportSafetyTests {
 
     init() throws { folder = try ExportFolder() }
 
-    /// Everything below the folder: files with their text, links with where they lead, directories with a slash.
+    /// Returns everything below the folder: files with their text, links with their targets, directories with a slash.
     private func contents() throws -> [String: String] {
         var contents: [String: String] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
@@ -64,7 +64,7 @@ struct AccountExportSafetyTests {
     @Test("a foreign file that can't be kept brings everything back as it was")
     func undone() throws {
         try folder.write(["auth_export/a.txt": "mine", "auth_export/accounts.json": "old", ExportFolder.metadata: "{}"])
-        // Its name isn't UTF-8: it can't be said in a string.
+        // The name isn't UTF-8, so it can't be a string.
         let path = "\(folder.path)/auth_export/b".utf8.map { CChar(bitPattern: $0) } + [-1, 0]
         let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
         try #require(descriptor >= 0)

@@ -29,7 +29,7 @@ final class ExportFolder {
         return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
     }
 
-    /// As the official emulator writes one: with a user, and one of a tenant.
+    /// An export by the official emulator, with a user, and one of a tenant.
     static let official = [
         "firebase-export-metadata.json":
             #"{"version":"14.0.0","firestore":{"path":"firestore_export"},"auth":{"version":"14.0.0","path":"auth_export"}}"#,
@@ -89,7 +89,7 @@ struct AccountExportTests {
         let first = try signIn(server, ["email": "ada@example.org", "password": "hawaii"])
         #expect(first["localId"] == "u1")
         #expect((first.json["mfaInfo"] as? [[String: Any]])?.first?["mfaEnrollmentId"] as? String == "m1")
-        // The official emulator lets in numbers and factors that its own importer refuses.
+        // The official emulator accepts numbers and factors that its own importer refuses.
         let una = try TestClient(port: server.port).request(
             "POST",
             "/identitytoolkit.googleapis.com/v1/projects/\(AccountExportTests.project)/tenants/corp/accounts:lookup",

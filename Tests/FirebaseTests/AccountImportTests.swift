@@ -45,7 +45,7 @@ struct AccountImportTests {
                 "Host": "identitytoolkit.googleapis.com", "Authorization": "Bearer owner",
                 "Content-Type": "application/json",
             ], body: Array(body))
-        // There a hash is bytes in base64.
+        // At the real host a hash is bytes in base64.
         #expect(hosted.message.hasPrefix("Invalid value at 'users[0].password' (TYPE_BYTES)"))
         #expect(try signIn("u3@example.org", "hawaii") == 400)
     }

@@ -112,7 +112,7 @@ struct AccountTests {
             "update",
             ["idToken": token, "displayName": "A", "photoUrl": "https://example.com/a.png", "returnSecureToken": true])
         #expect(named["displayName"] == "A")
-        // No new tokens: the name stands in the next one (auth-account, client/profile).
+        // The answer has no new tokens: the next token has the name (auth-account, client/profile).
         #expect(named["idToken"] == nil)
         #expect(try fixture.refresh(user["refreshToken"]).claims("id_token")["name"] as? String == "A")
         for body in [["password": "new password"], ["email": "b@example.org"]] {

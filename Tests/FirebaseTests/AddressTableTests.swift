@@ -3,10 +3,11 @@ import JOSE
 import TestSupport
 import Testing
 
-/// The table in `docs/firebase.md` of where answers at the daemon's own address and under the real host names differ.
+/// The table in `docs/firebase.md` of the differences between answers at the daemon's own address and under the real
+/// host names.
 @Suite("The documentation's table of Firebase at its two addresses")
 struct AddressTableTests {
-    /// One world, called at either address.
+    /// A world, called at one of the addresses.
     struct Place: Sendable {
         let fixture: FirebaseFixture
         let isHosted: Bool
@@ -21,7 +22,7 @@ struct AddressTableTests {
             try isHosted ? production.admin(path, body) : fixture.admin("POST", path, body)
         }
 
-        /// Makes a user of this place, and says its address.
+        /// Makes a user at this address, and returns the user's ID and e-mail address.
         func create(_ more: [String: Any] = [:]) throws -> (id: String, email: String) {
             let id = "u\(UInt32.random(in: 0...(.max)))"
             let body: [String: Any] = ["localId": id, "email": "\(id)@example.org", "password": "password123"]
@@ -44,7 +45,7 @@ struct AddressTableTests {
             return try admin("/accounts:sendOobCode", body.merging(more) { $1 })
         }
 
-        /// What is wrong, or that all is right.
+        /// Returns the error, or that there is none.
         func outcome(_ answer: Answer) -> String { answer.status == 200 ? "200" : answer.message }
     }
 
@@ -183,13 +184,13 @@ struct AddressTableTests {
         var walked: Set<String> = []
         for row in rows {
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            // The other rows are walked by `TwoAddressesTests`.
+            // The other rows are tested by `TwoAddressesTests`.
             guard TwoAddressesTests.ways[cells[0]] == nil else { continue }
             let way = try #require(AddressTableTests.ways[cells[0]], "no way to \(cells[0]) is known to this test")
             walked.insert(cells[0])
             for (place, cell) in [(false, cells[1]), (true, cells[2])] {
                 let outcome = try way(Place(fixture: fixture, isHosted: place))
-                // What stands in the cell as code, up to what it leaves out.
+                // The code in the cell is compared up to the part that it leaves out.
                 let code = cell.split(separator: "`")[cell.hasPrefix("`") ? 0 : 1]
                 let wanted = code.prefix { $0 != "…" }.replacing(/URL.*/, with: "")
                 #expect(outcome.contains(wanted), "\(cells[0]), \(place ? "hosted" : "own"): \(outcome)")

@@ -166,7 +166,7 @@ struct AdminTests {
         #expect(
             try fixture.v1("signInWithCustomToken", ["token": "x"]).message
                 == "INVALID_CUSTOM_TOKEN : Invalid assertion format. 3 dot separated segments required.")
-        // The address decides, not how the project's ID tokens are signed.
+        // The address decides this, not the signature of the project's ID tokens.
         let signing = try FirebaseFixture(
             seed: #"{"firebase":{"projects":[{"id":"demo-app","idTokenSignature":"RS256"}]}}"#)
         #expect(try signing.v1("signInWithCustomToken", ["token": token()]).status == 200)
@@ -186,7 +186,7 @@ struct AdminTests {
         let id = (made["name"] ?? "").components(separatedBy: "/").last ?? ""
         #expect(id.hasPrefix("Acme-"))
         #expect(made.json["allowPasswordSignup"] as? Bool == true)
-        // Beside the built-in seed's.
+        // The list has the built-in seed's tenant, too.
         #expect((try fixture.admin("GET", "/tenants", nil, version: "v2").json["tenants"] as? [Any])?.count == 2)
         let patched = try fixture.admin(
             "PATCH", "/tenants/\(id)?updateMask=displayName", ["displayName": "Acme Ltd"], version: "v2")
@@ -266,7 +266,7 @@ struct AdminTests {
         #expect(
             try signIn(["providerId": "google.com", "id_token": "{nonsense"]).message.contains(
                 "((Auth Emulator failed to parse"))
-        // A project that doesn't say acceptFakeCredentials takes none.
+        // A project without acceptFakeCredentials refuses them.
         #expect(try fixture.assertion("providerId=google.com&id_token=\(fake)").status == 400)
         #expect(try fixture.client.request("DELETE", "/emulator/v1/projects/\(project)/accounts").text == "{}")
         #expect(try fixture.admin("POST", "/accounts:query", [:], project: project)["recordsCount"] == "0")

@@ -72,7 +72,7 @@ struct AppleCredentialTests {
 
     @Test("the nonce's decision table, in production's words")
     func nonces() throws {
-        // Without a nonce in the token the request's isn't looked at, and the token works again and again.
+        // If the token has no nonce, the request's is ignored, and the token works repeatedly.
         let plain = try fixture.apple(nonce: nil)["identityToken"]
         for nonce in [nil, "anything", nil] { #expect(try assert(plain, nonce: nonce).status == 200) }
 
@@ -85,10 +85,10 @@ struct AppleCredentialTests {
         #expect(try assert(token, nonce: raw).message == duplicate)
         #expect(try assert(token, nonce: "wrong").message == duplicate)
         #expect(try assert(token, nonce: nil).message == missing)
-        // A token minted anew with the same nonce is the same credential.
+        // A token minted again with the same nonce is the same credential.
         let minted = try fixture.apple()["identityToken"]
         #expect(try assert(minted, nonce: raw).message == duplicate)
-        // A refused difference uses it up, too.
+        // A nonce that doesn't match is used up, too.
         let hash = FirebaseFixture.sha256("another")
         let other = try fixture.apple(nonce: hash)["identityToken"]
         let wrong = try assert(other, nonce: "wrong")
@@ -97,7 +97,7 @@ struct AppleCredentialTests {
                 == "MISSING_OR_INVALID_NONCE : The nonce in ID Token \"\(hash)\" does not match the SHA256 hash of the raw nonce "
                 + "\"wrong\" in the request.")
         #expect(try assert(other, nonce: "another").message == duplicate)
-        // Somebody else's token may have the same nonce.
+        // Another person's token may have the same nonce.
         let graces = try fixture.apple("grace")["identityToken"]
         #expect(try assert(graces, nonce: raw).status == 200)
     }
@@ -128,7 +128,7 @@ struct AppleCredentialTests {
 
     // MARK: - Tokens that aren't right
 
-    /// An ID token signed with the seed's own key, claims changed.
+    /// Returns an ID token signed with the seed's own key, with changed claims.
     private func token(
         _ changes: [String: JSONValue?], key: String = "apple-signing-3", kid: String = "SEEDkey003",
         alg: String = "RS256"
@@ -183,10 +183,10 @@ struct AppleCredentialTests {
             #expect(answer.message.hasPrefix(message), "\(answer.message)")
             #expect(answer.diagnosis.contains(diagnosis), "\(answer.diagnosis)")
         }
-        // Taken: several audiences, and an old token that hasn't expired.
+        // A token with several audiences is accepted, and an old one that hasn't expired.
         #expect(try assert(token(["aud": ["com.example.app", "x"]]), nonce: nil).status == 200)
         #expect(try assert(token(["iat": .integer(now - 7200)]), nonce: nil).status == 200)
-        // Apple's Booleans come as texts, too.
+        // Apple writes Booleans as texts, too.
         let texts = try assert(
             token(["email": "x@example.org", "email_verified": "true", "sub": "000002.0123456789abcdef.0002"]),
             nonce: nil)

@@ -24,7 +24,7 @@ struct BlockingFunctionEventTests {
         let linked = try fixture.v1("signInWithEmailLink", ["email": "ada@example.org", "oobCode": link])
         #expect(linked.status == 200)
         #expect(setup.events.suffix(2) == ["beforeCreate emailLink", "beforeSignIn emailLink"])
-        // A password beside it isn't a sign-in; another provider's identity is.
+        // Adding a password isn't a sign-in; adding another provider's identity is.
         _ = try fixture.v1(
             "signUp", ["idToken": linked["idToken"] ?? "", "email": "ada@example.org", "password": "correct horse"])
         #expect(setup.events.count == 4)

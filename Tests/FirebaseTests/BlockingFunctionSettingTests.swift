@@ -74,7 +74,7 @@ struct BlockingFunctionSettingTests {
                 ["blockingFunctions": ["triggers": ["beforeCreate": ["functionUri": uri]]]], version: "v2")
             #expect(try fixture.signUp("grace@example.org").message.contains(words), "\(uri)")
         }
-        // A reset would have removed her.
+        // A reset would have removed Ada.
         let ada: [String: Any] = ["email": "ada@example.org", "password": "correct horse", "returnSecureToken": true]
         #expect(try fixture.v1("signInWithPassword", ada)["idToken"] != nil)
     }

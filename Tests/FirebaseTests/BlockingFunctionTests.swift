@@ -98,7 +98,7 @@ struct BlockingFunctionTests {
         setup.answer("beforeCreate", status: 200, "{}")
         setup.answer("beforeSignIn", status: 400, "no")
         #expect(try setup.fixture.signUp("ada@example.org").errorCode == "BLOCKING_FUNCTION_ERROR_RESPONSE")
-        // It was created, and isn't signed in.
+        // The user was created, and isn't signed in.
         #expect(try setup.fixture.signUp("ada@example.org").errorCode == "EMAIL_EXISTS")
     }
 
@@ -168,7 +168,7 @@ struct BlockingFunctionTests {
             late.message
                 == "BLOCKING_FUNCTION_ERROR_RESPONSE : ((Deadline exceeded making request to \(receiver.url).))")
         #expect(ContinuousClock.now - began >= .seconds(7))
-        // It is recorded once it has ended.
+        // The request is recorded after it has ended.
         let recorded = "\(FirebaseFixture.control)/requests?path=/events&wait=20s"
         let kept = try fixture.client.get(recorded).json["requests"]
         #expect((kept as? [[String: Any]])?.count == 1)

@@ -13,8 +13,8 @@ struct BudgetTests {
         return (users as? [[String: Any]] ?? []).compactMap { $0["localId"] as? String }
     }
 
-    // The Admin SDKs see to a hundred and a thousand; the service takes more (auth-account, admin/lookup#over-100-ids and
-    // admin/import#import-1001 of https://github.com/t-k/fireemu).
+    // The Admin SDKs check the limits of a hundred and a thousand; the service accepts more (auth-account,
+    // admin/lookup#over-100-ids and admin/import#import-1001 of https://github.com/t-k/fireemu).
     @Test("more than a hundred identifiers are looked up at once, and more than a thousand users imported")
     func counts() throws {
         for (kind, value) in [("localId", "u"), ("email", "u@example.com"), ("phoneNumber", "+15555550100")] {
@@ -79,7 +79,7 @@ struct BudgetTests {
         _ = try fixture.admin("POST", "/accounts:update", ["localId": "a", "phoneNumber": second])
         #expect(try ids(number: first) == [])
         #expect(try ids(number: second) == ["a"])
-        // An import isn't asked whether the number is taken; the oldest user has it.
+        // An import doesn't check whether the number is taken; the oldest user has it.
         _ = try fixture.admin(
             "POST", "/accounts:batchCreate",
             ["users": [["localId": "b", "phoneNumber": second, "createdAt": "1"]]])

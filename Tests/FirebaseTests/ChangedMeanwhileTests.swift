@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an administrator changes about a user while the user does something that takes more than one request, or waits.
+/// An administrator changes a user while that user does something that takes more than one request, or waits.
 @Suite("Firebase: users who change meanwhile")
 struct ChangedMeanwhileTests {
     // MARK: - Sign-ins that wait for a function
@@ -13,7 +13,7 @@ struct ChangedMeanwhileTests {
         case revoked
         case deleted
 
-        /// What production answers isn't documented: it is what a session begun before meets.
+        /// The error, which is that of a session begun earlier. Production's answer isn't documented.
         var error: String {
             switch self {
             case .password, .revoked: "TOKEN_EXPIRED"
@@ -39,7 +39,7 @@ struct ChangedMeanwhileTests {
     func waiting(change: Change) throws {
         let setup = try FunctionSetup(["beforeSignIn"])
         let fixture = setup.fixture
-        // Even where all happens in one second, which is the precision of `validSince`.
+        // This works even if all happens in one second, the precision of `validSince`.
         try fixture.freeze()
         let localId = try fixture.signUp("ada@example.org")["localId"] ?? ""
         setup.during("beforeSignIn") { try? change.make(localId, fixture) }
@@ -47,7 +47,7 @@ struct ChangedMeanwhileTests {
             "signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
         #expect(signedIn.message == change.error)
         #expect(signedIn["idToken"] == nil)
-        // A new user is asked about once more before the first sign-in.
+        // For a new user the function is asked once more before the first sign-in.
         setup.during("beforeSignIn") {
             let found = try? fixture.admin("POST", "/accounts:lookup", ["email": ["bob@example.org"]]).json["users"]
             try? change.make((found as? [[String: Any]])?.first?["localId"] as? String ?? "", fixture)
@@ -90,10 +90,10 @@ struct ChangedMeanwhileTests {
     private static let mfa = #"""
         {"firebase": {"projects": [{"id": "demo-app", "mfa": {"state": "ENABLED", "providers": ["phone"]}}]}}
         """#
-    /// The code of this test number of the built-in seed works again.
+    /// A test number of the built-in seed, whose code works again.
     private static let number = "+15555550100"
 
-    /// A user with a phone number as second factor.
+    /// Makes a user with a phone number as second factor, and returns the user's ID.
     private func enrolled(_ fixture: FirebaseFixture) throws -> String {
         let user = try fixture.verifiedUser()
         let start = try fixture.v2(
@@ -110,7 +110,7 @@ struct ChangedMeanwhileTests {
         return user["localId"] ?? ""
     }
 
-    /// The first factor is shown; the second one is when the result is called, in emulator mode or as production is called.
+    /// Passes the first factor. The returned function sends the second one, in emulator mode or as to production.
     private func secondFactor(_ fixture: FirebaseFixture) throws -> (_ isInEmulatorMode: Bool) throws -> Answer {
         let first = try fixture.v1("signInWithPassword", ["email": "ada@example.org", "password": "correct horse"])
         let pending = first["mfaPendingCredential"] ?? ""
@@ -133,8 +133,8 @@ struct ChangedMeanwhileTests {
     }
 
     /// Production's answers were recorded: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json,
-    /// `interactions#finalize-x-disabled`, `#finalize-x-after-password-change`. The official emulator's are in its source:
-    /// https://github.com/firebase/firebase-tools, src/emulator/auth/operations.ts, `mfaSignInFinalize`.
+    /// `interactions#finalize-x-disabled`, `#finalize-x-after-password-change`. The official emulator's are in its
+    /// source: https://github.com/firebase/firebase-tools, src/emulator/auth/operations.ts, `mfaSignInFinalize`.
     @Test("who is disabled between the factors is refused by the official emulator, and not by production")
     func disabledBetweenFactors() throws {
         let fixture = try FirebaseFixture(seed: ChangedMeanwhileTests.mfa)
@@ -163,7 +163,7 @@ struct ChangedMeanwhileTests {
 
     struct Code: Sendable {
         let type: String
-        /// What production answers when the user has got another address since; `nil` where the code works all the same. Recorded in
+        /// Production's error if the user has another address by now; `nil` if the code works all the same. Recorded in
         /// https://github.com/t-k/fireemu, conformance/auth-action-production.json: `reset-e-after-email-change`,
         /// `apply-b-after-email-change`, `apply-c-after-admin-change`.
         let errorAfterMove: String?
@@ -199,12 +199,12 @@ struct ChangedMeanwhileTests {
         _ = try fixture.admin("POST", "/accounts:update", ["localId": first, "email": "moved@example.org"])
         let second = try fixture.signUp("ada@example.org")["localId"] ?? ""
         let before = try fixture.adminUser(second)
-        // Without a new password the code tells what it is for, as before.
+        // Without a new password the request tells the purpose of the code, as before.
         let inspected = try fixture.v1("resetPassword", ["oobCode": text])
         #expect(inspected["requestType"] == code.type && inspected["email"] == "ada@example.org")
         let used = try use(code, text, fixture, hosted: hosted)
         if let error = code.errorAfterMove {
-            // The official emulator has one code for all.
+            // The official emulator has one code for all of them.
             #expect(used.message == (hosted ? error : "INVALID_OOB_CODE"))
         } else {
             #expect(used["localId"] == first)
@@ -220,7 +220,8 @@ struct ChangedMeanwhileTests {
         #expect(try use(code, text, fixture, hosted: hosted).message == "INVALID_OOB_CODE")
     }
 
-    /// `reset-f-disabled`, `check-f-enabled`, `apply-c-disabled` and `apply-e-disabled` of the same recording.
+    /// Recorded as `reset-f-disabled`, `check-f-enabled`, `apply-c-disabled` and `apply-e-disabled` in the same
+    /// recording.
     @Test("a disabled user's codes are refused, and used up", arguments: Code.all)
     func disabled(code: Code) throws {
         let fixture = try FirebaseFixture()
@@ -232,7 +233,7 @@ struct ChangedMeanwhileTests {
         #expect(try use(code, text, fixture, hosted: true).message == "INVALID_OOB_CODE")
     }
 
-    /// `check-g-deleted`, `reset-g-deleted`, `apply-e-deleted` and `apply-f-deleted` of the same recording.
+    /// Recorded as `check-g-deleted`, `reset-g-deleted`, `apply-e-deleted` and `apply-f-deleted` in the same recording.
     @Test("a deleted user's codes are gone, also when somebody gets the ID and the address", arguments: Code.all)
     func deleted(code: Code) throws {
         let fixture = try FirebaseFixture()
@@ -255,7 +256,7 @@ struct ChangedMeanwhileTests {
         let made = try fixture.admin(
             "POST", "/tenants", ["displayName": "corp", "allowPasswordSignup": true], version: "v2")
         let tenant = (made["name"] ?? "").split(separator: "/").last.map(String.init) ?? ""
-        // The sign-up has found its tenant when the function is asked.
+        // When the function is asked, the sign-up has found its tenant already.
         setup.during("beforeCreate") {
             let deleted = try? fixture.admin("DELETE", "/tenants/\(tenant)", version: "v2")
             #expect(deleted?.status == 200)

@@ -87,7 +87,7 @@ struct CodeTests {
             #expect(answer.errorCode == wanted)
             #expect(!answer.diagnosis.isEmpty)
         }
-        // With enumeration protection an unknown address is answered like a known one, and nothing is sent.
+        // With enumeration protection an unknown address is answered like a known one, but no mail is sent.
         #expect(try send("PASSWORD_RESET", ["email": "nobody@example.org"])["email"] == "nobody@example.org")
         #expect(try fixture.mail("nobody@example.org").isEmpty)
         #expect(try fixture.client.get("/emulator/action?mode=x&apiKey=demo-api-key").status == 400)

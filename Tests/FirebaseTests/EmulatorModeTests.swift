@@ -86,7 +86,8 @@ struct EmulatorModeTests {
         #expect(seen?.first?["screenName"] as? String == "ada")
     }
 
-    // firebase-tools, src/emulator/auth/idp.spec.ts: "should create new account with IDP from production ID token"
+    // The official suite has this: firebase-tools, src/emulator/auth/idp.spec.ts, "should create new account with IDP
+    // from production ID token"
     @Test("a real token's signature isn't read where the project hasn't the provider", arguments: ["", "00", "0"])
     func signature(text: String) throws {
         let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"1"}"#.utf8))
@@ -142,7 +143,7 @@ struct EmulatorModeTests {
                 "signUp", ["email": "b@example.org", "password": "correct horse", "mfaInfo": [["phoneInfo": "1"]]]
             )
             .message == "INVALID_MFA_PHONE_NUMBER : Invalid format.")
-        // A project that takes no fake credentials takes no such factors, either.
+        // A project that refuses fake credentials refuses such factors, too.
         let strict = try fixture.v1(
             "signUp", ["email": "ada@example.org", "password": "correct horse", "mfaInfo": [phone]])
         #expect(try fixture.lookup(strict["idToken"])["mfaInfo"] == nil)

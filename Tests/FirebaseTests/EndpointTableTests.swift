@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of operations in `docs/firebase.md` against the names of Google's discovery documents.
+/// The table of operations in `docs/firebase.md`, compared with Google's discovery documents.
 @Suite("The documentation's table of Firebase's operations")
 struct OperationTableTests {
     /// Every operation of identitytoolkit v1 and v2 and securetoken v1, with a request for it. Operations below tenants

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A project with the Emulator Suite's defaults has no providers, and its pop-ups work all the same.
+/// A project with the Emulator Suite's defaults has no providers, but its pop-ups work all the same.
 @Suite("Firebase: sign-in by a page with fake credentials")
 struct FakeSignInTests {
     private static let key = "demo-other"
@@ -49,7 +49,7 @@ struct FakeSignInTests {
         let signedIn = try signIn(fixture, try press(fixture, page, "account", "ada"))
         #expect(signedIn["providerId"] == provider, "\(signedIn)")
         #expect(signedIn["email"] == "ada@example.com")
-        // The same person is the same user.
+        // The same person signs in as the same user.
         let again = try signIn(fixture, try press(fixture, try begin(fixture, provider), "account", "ada"))
         #expect(again["localId"] == signedIn["localId"])
         let other = try signIn(fixture, try press(fixture, try begin(fixture, provider), "account", "grace"))
@@ -101,7 +101,8 @@ struct FakeSignInTests {
         #expect(try begin(taking, "twitter.com", key: FirebaseFixture.key).text.contains("Ada Lovelace"))
     }
 
-    /// What the official emulator's page has: firebase-js-sdk, packages/auth/test/integration/webdriver/util/idp_page.ts.
+    /// The fields are those of the official emulator's page: firebase-js-sdk,
+    /// packages/auth/test/integration/webdriver/util/idp_page.ts.
     @Test(
         "an account is added with an address only, or with a name, a screen name and a picture; it goes with the project's users"
     )
@@ -133,7 +134,7 @@ struct FakeSignInTests {
                 "photoUrl": "http://localhost/bob.png",
             ]))
         #expect(whole["displayName"] == "Bob" && whole["photoUrl"] == "http://localhost/bob.png", "\(whole)")
-        // The project's users at this provider can be chosen, and at no other.
+        // The page offers the project's users at this provider, and no others.
         let again = try begin(fixture, "google.com")
         #expect(again.text.contains("only@mail.test") && again.text.contains("(No display name)"))
         #expect(try !begin(fixture, "github.com").text.contains("bob@mail.test"))
@@ -141,7 +142,7 @@ struct FakeSignInTests {
         let chosen = try signIn(fixture, try press(fixture, again, "identity", rawID))
         #expect(chosen["localId"] == whole["localId"], "\(chosen)")
         #expect(try press(fixture, try begin(fixture, "google.com"), "identity", "x").text.contains("bob@mail.test"))
-        // Clearing the accounts clears them, and the address is free again.
+        // After the accounts are cleared, the address is free again.
         _ = try fixture.client.request("DELETE", "/emulator/v1/projects/\(Self.key)/accounts")
         #expect(try !begin(fixture, "google.com").text.contains("bob@mail.test"))
         let anew = try signIn(fixture, try add(["email": "bob@mail.test"]))
@@ -157,7 +158,8 @@ struct FakeSignInTests {
         #expect(page.contains("grace@example.com"))
     }
 
-    /// firebase-tools: src/emulator/auth/idp.spec.ts, "should create new account with IDP from production Google ID token".
+    /// The official suite has this: firebase-tools, src/emulator/auth/idp.spec.ts, "should create new account with IDP
+    /// from production Google ID token".
     @Test(
         "a signed token of a provider that the project hasn't is taken at the daemon's own address, and nonsense isn't")
     func signedTokens() throws {
@@ -174,7 +176,7 @@ struct FakeSignInTests {
             nonsense.message
                 == "INVALID_IDP_RESPONSE : Unable to parse id_token: abc ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))"
         )
-        // A project that has the provider judges.
+        // A project that has the provider checks the token.
         let taking = try FirebaseFixture(
             seed: #"{"firebase": {"projects": [{"id": "demo-app", "acceptFakeCredentials": true}]}}"#)
         let token = try taking.google()["idToken"] ?? ""

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Input that nobody means well with, at Firebase's, Google's and Facebook's addresses.
+/// Malicious input at Firebase's, Google's and Facebook's addresses.
 @Suite("Hostile input at Firebase, Google and Facebook")
 struct FirebaseHostileInputTests {
     private static let shared = Result { try FirebaseFixture() }
@@ -46,7 +46,7 @@ struct FirebaseHostileInputTests {
         "{\"authenticatorAuthenticationResponse\":{\"id\":\"\(String(repeating: "A", count: 20_000))\"}}",
     ]
 
-    /// A store that holds what can't be read isn't opened again, and a snapshot of it isn't loaded.
+    /// A store with contents that can't be parsed can't be opened again, nor can a snapshot of it be loaded.
     @Test("whatever is kept of odd names and deep settings can be read again")
     func kept() throws {
         let fixture = try FirebaseFixture()
@@ -84,7 +84,7 @@ struct FirebaseHostileInputTests {
     func bodies(index: Int) throws {
         let body = Array(FirebaseHostileInputTests.texts[index].utf8)
         for endpoint in FirebaseHostileInputTests.endpoints {
-            // Some of these are lawful for an operation that doesn't look at the odd field.
+            // Some of these requests are valid for an endpoint that doesn't read the odd field.
             let answer = try fixture.client.request(
                 "POST", "\(FirebaseFixture.toolkit)/v1/accounts:\(endpoint)?key=\(FirebaseFixture.key)",
                 headers: ["Content-Type": "application/json"], body: body)
@@ -102,7 +102,7 @@ struct FirebaseHostileInputTests {
             let answer = try fixture.client.request(
                 "POST", "\(FirebaseFixture.toolkit)/\(endpoint)?key=\(FirebaseFixture.key)",
                 headers: ["Content-Type": "application/json", "Authorization": "Bearer owner"], body: body)
-            // An administrator may create a user or a tenant of nothing, and look nobody up.
+            // An administrator may create an empty user or tenant, and look up no user.
             let isLawful = answer.status == 200 && endpoint.contains("projects/")
             #expect((400..<500).contains(answer.status) || isLawful, "\(endpoint): \(answer)")
             #expect(!answer.diagnosis.isEmpty || isLawful)

@@ -4,16 +4,16 @@ import JOSE
 import Synchronization
 import TestSupport
 
-/// A daemon whose project asks a function, and the function.
+/// A daemon whose project has a function, and that function.
 final class FunctionSetup {
     let fixture: FirebaseFixture
     let receiver: Receiver
     private let answers: Answers
 
-    /// What the function answers, by event.
+    /// The function's answers, by event.
     final class Answers: Sendable {
         let bodies = Mutex<[String: (status: Int, body: String)]>([:])
-        /// What happens while the function is asked, by event.
+        /// The actions while the function is asked, by event.
         let meanwhile = Mutex<[String: @Sendable () -> Void]>([:])
     }
 
@@ -43,7 +43,7 @@ final class FunctionSetup {
 
     func answer(_ event: String, status: Int, _ body: String) { answers.bodies.withLock { $0[event] = (status, body) } }
 
-    /// Something that happens once, while the function is asked.
+    /// Sets an action that is run once, while the function is asked.
     func during(_ event: String, _ action: @escaping @Sendable () -> Void) {
         answers.meanwhile.withLock { kept in
             kept[event] = { [answers] in
@@ -66,7 +66,7 @@ final class FunctionSetup {
     }
 }
 
-/// An answer that changes all that can be changed.
+/// An answer with all possible changes.
 var everyChange: [String: Any] {
     [
         "updateMask": "displayName,photoURL,emailVerified,customClaims,sessionClaims", "displayName": "Grace",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Firebase's guides, step by step, as the Apple SDK puts them on the wire.
+/// Firebase's guides, followed step by step with the requests of the Apple SDK.
 @Suite("Firebase's guides, walked")
 struct GuideTests {
     let fixture: FirebaseFixture
@@ -43,7 +43,8 @@ struct GuideTests {
         let again = try fixture.assertion(appleCredential("ada", "nonce-4").body, ["autoCreate": false])
         #expect(again["localId"] == signedIn["localId"])
 
-        // user.link(with:) to another user, who turns out to have the Apple account already: the updated credential.
+        // The steps are user.link(with:) to another user, who turns out to have the Apple account already, and the
+        // updated credential.
         let other = try fixture.signUp("someone@example.org")
         let link = try fixture.assertion(appleCredential("ada", "nonce-5").body, ["idToken": other["idToken"] ?? ""])
         #expect(link.status == 200)
@@ -53,7 +54,7 @@ struct GuideTests {
             FirebaseFixture.postBody("apple.com", idToken: link["oauthIdToken"]), updated)
         #expect(retrieved["localId"] == signedIn["localId"])
 
-        // And where nobody has it, it is linked.
+        // An account that nobody has is linked.
         let linked = try fixture.assertion(
             appleCredential("grace", "nonce-6").body, ["idToken": other["idToken"] ?? ""])
         #expect(linked["localId"] == other["localId"])
@@ -67,7 +68,7 @@ struct GuideTests {
             ["providerId": "apple.com", "tokenType": "3", "token": code ?? "", "idToken": last["idToken"] ?? ""])
         #expect(revoked.status == 200)
         #expect(try fixture.legacy("deleteAccount", ["idToken": last["idToken"] ?? ""]).status == 200)
-        // The person is new to the app again: Apple sends the name along as the first time.
+        // The person is new to the app again: Apple sends the name as the first time.
         let fresh = try fixture.apple("ada", nonce: FirebaseFixture.sha256("nonce-8"))
         #expect((fresh.json["fullName"] as? [String: Any])?["givenName"] as? String == "Ada")
         let made = try fixture.assertion(
@@ -150,7 +151,7 @@ struct GuideTests {
         try link(FirebaseFixture.postBody("github.com", accessToken: fixture.gitHubToken("mo")))
         #expect(
             try fixture.providers(idToken) == ["google.com", "facebook.com", "apple.com", "github.com", "password"])
-        // Whichever way the user signs in now, it is the same user.
+        // Each way to sign in leads to the same user.
         let byGitHub = try fixture.assertion(
             FirebaseFixture.postBody("github.com", accessToken: fixture.gitHubToken("mo")))
         #expect(byGitHub["localId"] == start["localId"])

@@ -36,7 +36,7 @@ struct IDTokenTests {
             #expect(algorithm(try forced.signUpAnonymously()["idToken"]) == wanted)
             #expect(algorithm(try forced.hosted("signUp", [:])["idToken"]) == wanted)
         }
-        // Where tokens are signed, an unsigned one isn't believed.
+        // If tokens are signed, an unsigned one is refused.
         let refused = try fixture.hosted("lookup", ["idToken": plain ?? ""])
         #expect(refused.message == "INVALID_ID_TOKEN")
         #expect(refused.diagnosis.contains("unsigned"))
@@ -87,7 +87,7 @@ struct IDTokenTests {
         let own = try Shell.run(
             "openssl", ["verify", "-check_ss_sig", "-CAfile", "\(folder.path())/c.pem", "\(folder.path())/c.pem"])
         #expect(own.output.contains("OK"))
-        // The same bytes each time.
+        // The certificate is the same each time.
         #expect(try fixture.client.get(certificatesPath).json["seed-firebase-1"] as? String == certificate)
     }
 
@@ -142,13 +142,14 @@ struct IDTokenTests {
         #expect(
             try other.v1("lookup", ["idToken": mine], key: "other-key").diagnosis.contains("not of project \"other\""))
         try fixture.advance("3890s")
-        // Five minutes past its end it is still taken (auth-credential/expiry/one-hour, steps lookup-at-exp-plus-299 and -300).
+        // It is still accepted five minutes after its end (auth-credential/expiry/one-hour, steps
+        // lookup-at-exp-plus-299 and -300).
         #expect(try fixture.v1("lookup", ["idToken": idToken]).status == 200)
         try fixture.advance("10s")
         #expect(try fixture.v1("lookup", ["idToken": idToken]).diagnosis.contains("expired"))
         let fresh = try fixture.refresh(user["refreshToken"])
         #expect(try fixture.v1("lookup", ["idToken": fresh["id_token"] ?? ""]).status == 200)
-        // A new password ends the sessions of before.
+        // A new password ends the earlier sessions.
         let again = try fixture.v1("signInWithPassword", ["email": "a@example.org", "password": "correct horse"])
         try fixture.advance("10s")
         let changed = try fixture.v1("update", ["idToken": again["idToken"] ?? "", "password": "new password"])

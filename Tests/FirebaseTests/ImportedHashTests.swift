@@ -3,8 +3,9 @@ import JOSE
 import TestSupport
 import Testing
 
-/// Imports with hashes. What is refused is recorded: https://github.com/t-k/fireemu, conformance/auth-account-production.json,
-/// programs `admin/import-hash/…`. The hashes are computed here, or come from their specifications.
+/// Imports with hashes. The refusals are recorded: https://github.com/t-k/fireemu,
+/// conformance/auth-account-production.json, programs `admin/import-hash/…`. The hashes are computed here, or are from
+/// their specifications.
 @Suite("Firebase: imported hashes of passwords")
 struct ImportedHashTests {
     private let production: Production

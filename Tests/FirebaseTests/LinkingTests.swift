@@ -45,12 +45,12 @@ struct LinkingTests {
         #expect(refused["localId"] == nil)
         #expect(refused["idToken"] == nil)
         #expect(refused.diagnosis.contains("updated credential"))
-        // The credential itself is used up.
+        // The credential itself can't be used again.
         let token = refused["oauthIdToken"]
         #expect(
             try fixture.assertion(FirebaseFixture.postBody("apple.com", idToken: token, nonce: "n")).message
                 .contains("Duplicate credential"))
-        // As the SDK sends the updated credential: the tokens, no nonce, and the pending token.
+        // The SDK sends the updated credential so: the tokens, no nonce, and the pending token.
         let pending: [String: Any] = ["pendingToken": refused["pendingToken"] ?? ""]
         let signedIn = try fixture.assertion(FirebaseFixture.postBody("apple.com", idToken: token), pending)
         #expect(signedIn["localId"] == owner["localId"])
@@ -109,7 +109,8 @@ struct LinkingTests {
         let again = try linkGitHub("grace", to: user["idToken"])
         #expect(again.status == 200)
         #expect(again["errorMessage"] == "PROVIDER_ALREADY_LINKED")
-        // firebase-tools' idp.spec.ts: "should return error if IDP account is already linked to the same user"
+        // The official suite has this: firebase-tools' idp.spec.ts, "should return error if IDP account is already
+        // linked to the same user"
         let same = try linkGitHub("ada", to: user["idToken"])
         #expect(same.status == 200 && same["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED")
     }
@@ -140,7 +141,7 @@ struct LinkingTests {
         #expect(answer["idToken"] == nil)
         #expect(answer["oauthAccessToken"] != nil)
         #expect(try fixture.providers(owner["idToken"]) == ["apple.com"])
-        // The remedy: sign in as before, and link with the credential of the refusal.
+        // The remedy is to sign in as before, and to link with the credential of the refusal.
         let linked = try fixture.assertion(
             "providerId=github.com", ["idToken": owner["idToken"] ?? "", "pendingToken": answer["pendingToken"] ?? ""])
         #expect(linked.status == 200)

@@ -13,7 +13,7 @@ struct MailTests {
         return answer.json["messages"] as? [[String: Any]] ?? []
     }
 
-    /// The latest message to somebody: its subject, its text and what its link answers to a browser.
+    /// Returns the latest message to this address: its subject, its text and the answer of its link to a browser.
     private func read(_ address: String) throws -> (subject: String, text: String, link: String) {
         let mail = try #require(try messages("to=\(address)").last)
         let link = try #require((mail["links"] as? [String])?.first)
@@ -133,19 +133,19 @@ struct MailTests {
         let mail = try read("ada@example.org")
         #expect(mail.subject.contains("2 step verification"))
         #expect(mail.text.contains("+15555550199"))
-        // As the SDK asks what a code is for.
+        // The SDK asks for the purpose of a code so.
         let oob = Answer.fields(String(mail.link.split(separator: "?")[1]))["oobCode"] ?? ""
         let info = try fixture.v1("resetPassword", ["oobCode": oob])
         #expect(info["requestType"] == "REVERT_SECOND_FACTOR_ADDITION")
         #expect((info.json["mfaInfo"] as? [String: Any])?["phoneInfo"] as? String == "+15555550199")
-        // The official emulator's list doesn't have it.
+        // The official emulator's list doesn't have this mail.
         #expect(try fixture.mail("ada@example.org").isEmpty)
         try fixture.advance("10s")
         #expect(try open(mail.link).text.contains("The second factor has been removed."))
         #expect(try fixture.adminUser(user["localId"] ?? "")["mfaInfo"] == nil)
         #expect(try fixture.refresh(enrolled["refreshToken"]).message == "TOKEN_EXPIRED")
         #expect(try open(mail.link).status == 400)
-        // Nobody can ask for such a mail.
+        // Such a mail can't be requested.
         #expect(
             try send("REVERT_SECOND_FACTOR_ADDITION", ["email": "ada@example.org"]).errorCode == "MISSING_REQ_TYPE")
     }
@@ -164,12 +164,12 @@ struct MailTests {
     @Test("nothing is sent where Firebase sends nothing")
     func silence() throws {
         _ = try fixture.signUp("ada@example.org")
-        // Who asks for the link gets it.
+        // A caller who asks for the link gets it.
         let link = try fixture.admin(
             "POST", "/accounts:sendOobCode",
             ["requestType": "PASSWORD_RESET", "email": "ada@example.org", "returnOobLink": true])
         #expect(link["oobLink"] != nil)
-        // Nobody has the address, and the answer doesn't say so.
+        // No user has the address, and the answer doesn't tell that.
         #expect(try send("PASSWORD_RESET", ["email": "nobody@example.org"]).status == 200)
         #expect(try messages().isEmpty)
     }
@@ -185,7 +185,7 @@ struct MailTests {
         #expect(relay?["address"] == address && relay?["title"] == "Apple's relay")
         let forwardedTo = try #require(relay?["forwardedTo"])
         #expect(relay?["refusal"] == nil)
-        // It is also found by the address that it reached.
+        // The message is also found by the address to which it was forwarded.
         #expect(try messages("to=\(forwardedTo)").last?["id"] as? String == mail["id"] as? String)
         _ = try fixture.client.post(
             "\(FirebaseFixture.control)/apple/notifications",
@@ -258,7 +258,7 @@ struct MailTests {
         let config = try fixture.admin("GET", "/config", version: "v2").json["notification"] as? [String: Any]
         let template = (config?["sendEmail"] as? [String: Any])?["resetPasswordTemplate"] as? [String: Any]
         #expect(template?["customized"] as? Bool == true && template?["bodyFormat"] as? String == "PLAIN_TEXT")
-        // Named by the mask and missing: a new project's again.
+        // A template that the mask names and the body lacks is a new project's again.
         _ = try configure([:], mask: "notification.sendEmail.resetPasswordTemplate")
         _ = try send("PASSWORD_RESET", ["email": "ada@example.org"])
         #expect((try messages().last?["subject"] as? String)?.hasPrefix("Reset your password") == true)

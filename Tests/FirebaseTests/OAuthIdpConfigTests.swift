@@ -153,7 +153,7 @@ struct OAuthIdpConfigTests {
         let list = try call("GET", "\(scope)/oauthIdpConfigs").json["oauthIdpConfigs"] as? [[String: Any]]
         #expect(list?.count == 1)
         #expect(try call("DELETE", scope).status == 200)
-        // A demo project's tenant comes into being anew when it is named.
+        // A demo project's tenant is made again when it is named.
         #expect(try call("GET", "\(scope)/oauthIdpConfigs").text == "{}")
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the official SDKs' and the official emulator's own suites expect, and apps count on.
+/// Behaviour that the official SDKs' and the official emulator's own suites expect, and apps rely on.
 @Suite("Firebase: as the official suites have it")
 struct OfficialSuiteTests {
     private let fixture: FirebaseFixture

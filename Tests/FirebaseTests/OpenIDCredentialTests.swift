@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Our Google is the issuer: any issuer that is played will do.
+/// The issuer is our own Google: any issuer that is played would do.
 @Suite("Firebase: credentials of OpenID providers")
 struct OpenIDCredentialTests {
     static let client = #""issuer":"https://accounts.google.com","clientID":"example.apps.googleusercontent.com""#
@@ -19,7 +19,7 @@ struct OpenIDCredentialTests {
                 """, isAlone: true)
     }
 
-    /// An ID token of the issuer's, changed as `order` says.
+    /// Returns an ID token of the issuer's, changed by `order`.
     private func token(
         nonce: String? = FirebaseFixture.sha256(FirebaseFixture.rawNonce), _ order: [String: Any] = [:],
         world: String = ""
@@ -184,7 +184,7 @@ struct OpenIDCredentialTests {
         #expect(answer["sessionId"] != nil)
         let away = try fixture.v1("createAuthUri", body.merging(["providerId": "oidc.away"]) { $1 })
         #expect(away.message.contains("Error connecting to the given credential's issuer."))
-        // The token must bring that nonce, and no other.
+        // The token must have this nonce, and no other.
         let state = try #require(query["state"])
         let wrong = try fixture.v1(
             "signInWithIdp",

@@ -25,7 +25,7 @@ struct OtherCredentialTests {
         #expect(raw?["url"] as? String == "https://api.github.com/users/ada")
         let identities = (answer.claims()["firebase"] as? [String: Any])?["identities"] as? [String: [String]]
         #expect(identities?["github.com"] == ["1815"])
-        // The guide's last step: call GitHub with the token that came back.
+        // The guide's last step calls GitHub with the returned token.
         let user = try fixture.client.get(
             "/api.github.com/user", headers: ["Authorization": "Bearer \(token)", "User-Agent": "app"])
         #expect(user["login"] == "ada")
@@ -114,7 +114,7 @@ struct OtherCredentialTests {
         #expect(answer["federatedId"] == "http://facebook.com/10150000000000001")
         // https://github.com/firebase/flutterfire/issues/3839, https://github.com/firebase/firebase-ios-sdk/issues/6829
         #expect(answer["photoUrl"] == "https://graph.facebook.com/10150000000000001/picture")
-        // The members and their order are those of an answer of production to a web sign-in.
+        // The members and their order are those of production's answer to a web sign-in.
         #expect(
             answer["rawUserInfo"]?.hasPrefix(
                 #"{"name":"Ada Lovelace","last_name":"Lovelace","granted_scopes":["email","public_profile"],"id":"10150000000000001","first_name":"Ada","email":"ada@example.com","picture":{"data":{"#

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A user of the built-in project, and what a client does with passkeys.
+/// A user of the built-in project, with a client's requests about passkeys.
 struct PasskeyClient {
     let fixture: FirebaseFixture
     let idToken: String

@@ -52,7 +52,7 @@ struct PasskeyRefusalTests {
         let proof = try authenticator.assertion(client.challenge())
         #expect(try client.signIn(proof).status == 200)
         #expect(try client.signIn(proof).message == "INVALID_AUTHENTICATOR_RESPONSE")
-        // One of an enrolment isn't one of a sign-in.
+        // A challenge of an enrolment can't be used for a sign-in.
         let other = try authenticator.assertion(client.start()["challenge"] as? String ?? "")
         #expect(try client.signIn(other).message == "INVALID_AUTHENTICATOR_RESPONSE")
         let late = try authenticator.assertion(client.challenge())

@@ -188,7 +188,7 @@ struct PasskeyTests {
             ])
         let proof = ["authenticatorAuthenticationResponse": ["id": "key_1"]]
         #expect(try fixture.v2("accounts/passkeySignIn:finalize", proof, key: "demo-unseeded")["idToken"] != nil)
-        // A genuine passkey needs a genuine proof there, too.
+        // A genuine passkey needs a genuine proof even there.
         let authenticator = try SoftwareAuthenticator()
         let start = try fixture.v2("accounts/passkeyEnrollment:start", ["idToken": idToken], key: "demo-unseeded")
         let challenge = (start.json["credentialCreationOptions"] as? [String: Any])?["challenge"] as? String ?? ""

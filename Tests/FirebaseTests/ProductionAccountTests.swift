@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that somebody recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
-/// `conformance/auth-account-production.json`. Beside each one stand the program and the step there.
+/// Answers that were recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
+/// `conformance/auth-account-production.json`. Each one is named by the program and the step there.
 @Suite("Firebase as production: users")
 struct ProductionAccountTests {
     private let production: Production
@@ -27,7 +27,8 @@ struct ProductionAccountTests {
         _ = try production.signIn("full")
         user = try production.user("full")
         #expect(names(user).isSuperset(of: ["lastLoginAt", "lastRefreshAt"]))
-        // admin/import, step lookup-imported: only what the import says, and whether the address is verified, always.
+        // admin/import, step lookup-imported: the user has only what the import gives, and always whether the address
+        // is verified.
         let users: [[String: Any]] = [
             ["localId": "i2", "phoneNumber": "+16505550103"], ["localId": "i3", "lastLoginAt": "1600000100000"],
         ]
@@ -38,9 +39,9 @@ struct ProductionAccountTests {
         #expect(names(imported).isDisjoint(with: ["lastLoginAt", "lastRefreshAt"]))
         #expect(try production.user("i3")["lastLoginAt"] as? String == "1600000100000")
         #expect(try production.user("i3")["lastRefreshAt"] == nil)
-        // admin/batch-get, step create-phone: an address that there isn't is an empty one.
+        // admin/batch-get, step create-phone: a missing address is an empty text.
         #expect(try production.admin("/accounts", ["localId": "none"])["email"] == "")
-        // client/lifecycle, step lookup: nobody has said that the user isn't disabled.
+        // client/lifecycle, step lookup: `disabled` was never set for the user.
         let own = try production.signUp("own")
         #expect(try production.user(own["localId"] ?? "")["disabled"] == nil)
         // client/anonymous, step lookup, and phone, step lookup-phone-user
@@ -95,7 +96,7 @@ struct ProductionAccountTests {
 
     @Test("a change of the user's own brings a session only where one is wanted and sessions ended")
     func tokensOfChanges() throws {
-        // A token of an earlier second has ended with the change of the password.
+        // The change of the password has ended the token of an earlier second.
         try production.fixture.freeze()
         let user = try production.signUp("profile")
         func change(_ fields: [String: Any]) throws -> [String] {
@@ -116,7 +117,7 @@ struct ProductionAccountTests {
 
     @Test("an administrator's new address counts as verified as the old one, and ends the sessions")
     func administratorsAddress() throws {
-        // admin/update, step change-email. That sessions end is documented:
+        // admin/update, step change-email. It is documented that sessions end:
         // https://firebase.google.com/docs/auth/admin/manage-sessions
         _ = try production.create("up", ["emailVerified": true])
         let signedIn = try production.signIn("up")
@@ -145,7 +146,7 @@ struct ProductionAccountTests {
 
     @Test("an anonymous user can change and delete itself at any time")
     func anonymousIsAlwaysRecent() throws {
-        // "does not apply if the user is anonymous":
+        // Anonymous users are exempt: "does not apply if the user is anonymous":
         // https://pub.dev/documentation/firebase_auth/latest/firebase_auth/User/delete.html
         let user = try production.client("signUp", ["returnSecureToken": true])
         try production.fixture.advance("20m")
@@ -194,7 +195,7 @@ struct ProductionAccountTests {
 
     @Test("a deleted user's refresh token says so, and that of an earlier user with the same ID is over")
     func deletedUsersToken() throws {
-        // admin/delete-effects, step old-refresh-token. The SDKs sign out by USER_NOT_FOUND and TOKEN_EXPIRED alone:
+        // admin/delete-effects, step old-refresh-token. Only USER_NOT_FOUND and TOKEN_EXPIRED make the SDKs sign out:
         // https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token
         _ = try production.create("reuse")
         let first = try production.signIn("reuse")
@@ -216,7 +217,7 @@ struct ProductionAccountTests {
         let path: String
         let body: String
         let message: String
-        /// Of `auth-account`.
+        /// The step in the recording `auth-account`.
         let step: String
     }
 
@@ -276,7 +277,7 @@ struct ProductionAccountTests {
         let answer = try production.admin(refused.path, body)
         #expect(answer.message == refused.message, "\(refused.step)")
         let error = answer.json["error"] as? [String: Any] ?? [:]
-        // The list of errors is there in every case. Google's frontend leaves the domain out, and gives details.
+        // The list of errors is there in every case. Google's frontend leaves out the domain, and adds details.
         let listed = (error["errors"] as? [[String: String]])?.first ?? [:]
         #expect(listed["message"] == refused.message)
         let isFrontend = refused.message.hasPrefix("Invalid value")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that somebody recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
-/// `conformance/auth-action-production.json`. Beside each one stand the program and the step there.
+/// Answers that were recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
+/// `conformance/auth-action-production.json`. Each one is named by the program and the step there.
 @Suite("Firebase as production: links and codes")
 struct ProductionCodeTests {
     private let production: Production
@@ -12,7 +12,7 @@ struct ProductionCodeTests {
 
     private static let landing = "https://demo-app.firebaseapp.com/finish"
 
-    /// A code that an administrator gets in place of a mail.
+    /// Returns the answer with a code that an administrator gets in place of a mail.
     private func send(_ kind: String, _ id: String, _ more: [String: Any] = [:]) throws -> Answer {
         var body: [String: Any] = ["requestType": kind, "email": "\(id)@example.org", "returnOobLink": true]
         if kind == "EMAIL_SIGNIN" { body["continueUrl"] = ProductionCodeTests.landing }
@@ -45,8 +45,9 @@ struct ProductionCodeTests {
     @Test(
         "a newer code of a kind retires the older one", arguments: ["PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL"])
     func newerCode(kind: String) throws {
-        // password-reset#check-1-after-second, email-link/sign-in#check-q-1-after-second, change-email#check-1-after-second. Of
-        // VERIFY_EMAIL the recording has none; it is taken for one like the others.
+        // password-reset#check-1-after-second, email-link/sign-in#check-q-1-after-second,
+        // change-email#check-1-after-second. There is no recording of VERIFY_EMAIL, which is assumed to be like the
+        // others.
         _ = try production.create("a")
         _ = try production.create("b")
         let (first, other) = (try code(kind, "a"), try code(kind, "b"))
@@ -201,7 +202,7 @@ struct ProductionCodeTests {
             let answer = try send("VERIFY_AND_CHANGE_EMAIL", "a", ["newEmail": "\(id)@example.org"])
             #expect(answer.names == ["email", "kind"])
         }
-        // generate/client: an unknown address before the continue URL
+        // generate/client: an unknown address is checked before the continue URL
         for (fields, wanted) in [
             ([:], ""), (["continueUrl": "https://unauthorized.example.com/done"], ""),
             (["returnOobLink": true], "INSUFFICIENT_PERMISSION"),

@@ -3,7 +3,8 @@ import JOSE
 import TestSupport
 import Testing
 
-/// Custom tokens as an Admin SDK makes them, signed by nobody that the daemon knows: no service account's key is known to it.
+/// Custom tokens as an Admin SDK makes them. Their signatures can't be verified: the daemon has no service account's
+/// key.
 enum CustomToken {
     static let header = ["alg": "RS256", "typ": "JWT"]
     private static let audience =
@@ -21,8 +22,8 @@ enum CustomToken {
     }
 }
 
-/// Answers that somebody recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
-/// `conformance/auth-credential-production.json`. Beside each one stand the program and the step there.
+/// Answers that were recorded at production Identity Toolkit in September 2026: the public repository t-k/fireemu,
+/// `conformance/auth-credential-production.json`. Each one is named by the program and the step there.
 @Suite("Firebase as production: tokens")
 struct ProductionTokenTests {
     private let production: Production
@@ -63,15 +64,15 @@ struct ProductionTokenTests {
         #expect(
             try production.client("update", ["idToken": idToken, "displayName": "L"])["localId"] == made["localId"])
         #expect(try production.admin(":createSessionCookie", ["idToken": idToken]).message == "INVALID_ID_TOKEN")
-        // auth-action, legacy-token#admin-lookup-a: a sign-in, and no refresh
+        // auth-action, legacy-token#admin-lookup-a: it counts as a sign-in, not as a refresh
         _ = try production.create("a")
         _ = try production.client("signInWithPassword", ["email": "a@example.org", "password": "password123"])
         #expect(try production.user("a")["lastLoginAt"] != nil)
         #expect(try production.user("a")["lastRefreshAt"] == nil)
-        // step password-sign-up: this one always begins a session.
+        // step password-sign-up: a sign-up always begins a session.
         let signedUp = try production.client("signUp", ["email": "b@example.org", "password": "password123"])
         #expect(signedUp["refreshToken"] != nil)
-        // At the daemon's own address, as at the official emulator, every sign-in does.
+        // At the daemon's own address every sign-in begins one, as in the official emulator.
         let emulated = try production.fixture.v1(
             "signInWithPassword", ["email": "legacy@example.org", "password": "password123"])
         #expect(emulated["refreshToken"] != nil)
@@ -98,7 +99,7 @@ struct ProductionTokenTests {
     // MARK: - Custom tokens
 
     private struct Assertion: Sendable {
-        /// A JSON object: claims that are set, and with null, left out.
+        /// A JSON object with claims to set; those that are null are left out.
         let claims: String
         let message: String
     }

@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What production was recorded to answer: auth-tenant-blocking-production.json; see RecordedCalls.swift.
+/// Production's recorded answers: auth-tenant-blocking-production.json; see RecordedCalls.swift.
 @Suite("Firebase: blocking functions as production was recorded")
 struct RecordedBlockingTests {
-    /// What a function answers, by event.
+    /// The function's answers, by event.
     private final class Answers: Sendable {
         let all = Mutex<[String: (status: Int, body: String)]>([:])
 
@@ -111,11 +111,11 @@ struct RecordedBlockingTests {
                 "v1/accounts:sendOobCode",
                 ["requestType": type, "email": "s1@example.com"].merging(more) { $1 })
         }
-        // blocking/send#reset-mail-blocked: what the answer says of reCAPTCHA stops nothing
+        // blocking/send#reset-mail-blocked: the answer's part about reCAPTCHA prevents nothing
         answers.set("beforeSendEmail", 200, #"{"recaptchaActionOverride":"BLOCK"}"#)
         #expect(try send("PASSWORD_RESET").status == 200)
         let told = try #require(asked("beforeSendEmail").first)
-        // blocking/send#reset-mail-echo: neither a user nor a method
+        // blocking/send#reset-mail-echo: the function gets neither a user nor a method
         #expect(told["email"] as? String == "s1@example.com" && told["email_type"] as? String == "PASSWORD_RESET")
         for name in ["user_record", "sub", "sign_in_method", "tenant_id"] { #expect(told[name] == nil, "\(name)") }
         // blocking/send#reset-mail-refused, #admin-reset-link-echo
@@ -127,7 +127,7 @@ struct RecordedBlockingTests {
             try fixture.accounts(
                 "sendOobCode", ["requestType": "PASSWORD_RESET", "email": "s1@example.com", "returnOobLink": true]
             ).message == refusal)
-        // blocking/send#link-mail-echo-in-tenant: also of an address that nobody has
+        // blocking/send#link-mail-echo-in-tenant: the function is asked even about an unknown address
         let tenant = try fixture.owner(
             "POST", "v2/projects/demo-app/tenants", ["displayName": "atb-blk-send", "enableEmailLinkSignin": true])
         let id = tenant["name"]?.components(separatedBy: "/").last ?? ""
@@ -150,11 +150,11 @@ struct RecordedBlockingTests {
 
     @Test("texts are asked about with their purpose, but for those to test numbers")
     func texts() throws {
-        // blocking/send#sms-echo, #sms-plain: test numbers
+        // blocking/send#sms-echo, #sms-plain: no function is asked about test numbers
         answers.set("beforeSendSms", 403, #"{"error":{"message":"no","status":"PERMISSION_DENIED"}}"#)
         #expect(try fixture.app("v1/accounts:sendVerificationCode", ["phoneNumber": "+16505550106"]).status == 200)
         #expect(asked("beforeSendSms").isEmpty)
-        // The names are firebase-functions': src/common/providers/identity.ts.
+        // The names are those of firebase-functions: src/common/providers/identity.ts.
         let refused = try fixture.app("v1/accounts:sendVerificationCode", ["phoneNumber": "+16505550199"])
         #expect(refused.errorCode == "BLOCKING_FUNCTION_ERROR_RESPONSE", "\(refused)")
         #expect(try fixture.message("+16505550199") == "")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What production was recorded to answer: auth-config-sdk-production.json; see RecordedCalls.swift.
+/// Production's recorded answers: auth-config-sdk-production.json; see RecordedCalls.swift.
 @Suite("Firebase: a project's configuration as production was recorded")
 struct RecordedConfigTests {
     private let fixture: FirebaseFixture
@@ -19,7 +19,7 @@ struct RecordedConfigTests {
         return answer
     }
 
-    /// The value at a path of members.
+    /// Returns the value at a path of members.
     private func value(_ answer: Answer, _ path: String) -> Any? {
         path.split(separator: ".").reduce(answer.json as Any?) { ($0 as? [String: Any])?[String($1)] }
     }
@@ -84,7 +84,7 @@ struct RecordedConfigTests {
         #expect(
             try fixture.app("v1/accounts:sendVerificationCode", ["phoneNumber": "+16505550101"]).message
                 == "OPERATION_NOT_ALLOWED")
-        // Without a mask, what the body has.
+        // Without a mask, all fields of the body are set.
         let whole = try fixture.owner(
             "PATCH", RecordedConfigTests.config,
             ["signIn": ["phoneNumber": ["enabled": true, "testPhoneNumbers": ["+16505550109": "999999"]]]])
@@ -111,7 +111,7 @@ struct RecordedConfigTests {
         let on = try patch("signIn.email.passwordRequired", ["signIn": ["email": ["passwordRequired": false]]])
         #expect((value(on, "signIn.email") as? [String: Bool]) == ["enabled": true])
         #expect(try fixture.app("v1/accounts:sendOobCode", link).status == 200)
-        // A seed can say so. The official emulator knows no such switch.
+        // A seed can set it, too. The official emulator has no such setting.
         let seeded = try FirebaseFixture(
             seed: """
                 {"firebase":{"projects":[{"id":"plain","apiKeys":["plain-key"],"providers":{"password":{}}},
@@ -185,11 +185,11 @@ struct RecordedConfigTests {
         #expect(value(read, "mobileLinksConfig.domain") as? String == "FIREBASE_DYNAMIC_LINK_DOMAIN")
         #expect(value(read, "passwordPolicyConfig.passwordPolicyEnforcementState") as? String == "OFF")
         #expect(value(read, "passwordPolicyConfig.forceUpgradeOnSignin") == nil)
-        // In emulator mode, too, which the official suites ask for.
+        // Emulator mode has these settings, too, because the official suites need them.
         let emulated = try fixture.admin("GET", "/config", version: "v2")
         #expect(value(emulated, "smsRegionConfig.allowByDefault.disallowedRegions") as? [String] == ["US"])
-        // https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig: one of the two; what clears it ends
-        // no other.
+        // A message has only one of the two; clearing one doesn't remove the other:
+        // https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig
         func regions() throws -> [String] {
             let message = value(try fixture.owner("GET", RecordedConfigTests.config), "smsRegionConfig")
             return (message as? [String: Any] ?? [:]).keys.sorted()
@@ -200,7 +200,7 @@ struct RecordedConfigTests {
             "smsRegionConfig.allowlistOnly.allowedRegions",
             ["smsRegionConfig": ["allowlistOnly": ["allowedRegions": ["DE"]]]])
         #expect(try regions() == ["allowlistOnly"])
-        // The words are recorded: https://github.com/t-k/fireemu.
+        // The message is recorded: https://github.com/t-k/fireemu.
         let both = try fixture.owner(
             "PATCH", "\(RecordedConfigTests.config)?updateMask=smsRegionConfig",
             ["smsRegionConfig": ["allowByDefault": [String: String](), "allowlistOnly": [String: String]()]])
@@ -210,7 +210,7 @@ struct RecordedConfigTests {
                 "Invalid value at 'config.sms_region_config' (oneof), oneof field 'sms_region_policy' is already set. Cannot set "
             ))
         #expect(try regions() == ["allowlistOnly"])
-        // firebase-admin-node, test/integration/auth.spec.ts
+        // The official suite has this: firebase-admin-node, test/integration/auth.spec.ts
         _ = try patch(
             "recaptchaConfig.useAccountDefender", ["recaptchaConfig": ["useAccountDefender": false]])
         #expect(
@@ -245,8 +245,8 @@ struct RecordedConfigTests {
             try ask("&clientType=CLIENT_TYPE_TV&version=RECAPTCHA_ENTERPRISE").message
                 == "Invalid value at 'client_type' (type.googleapis.com/google.cloud.identitytoolkit.v2.ClientType), \"CLIENT_TYPE_TV\""
         )
-        // firebase-js-sdk, packages/auth/src/platform_browser/recaptcha/recaptcha.ts: without a key it throws, and with OFF it loads
-        // nothing.
+        // Without a key the SDK throws, and with OFF it loads nothing: firebase-js-sdk,
+        // packages/auth/src/platform_browser/recaptcha/recaptcha.ts
         let own = try fixture.client.get("\(FirebaseFixture.toolkit)/v2/recaptchaConfig?key=\(FirebaseFixture.key)")
         #expect(own["recaptchaKey"]?.hasPrefix("projects/") == true)
         let seen = own.json["recaptchaEnforcementState"] as? [[String: String]]

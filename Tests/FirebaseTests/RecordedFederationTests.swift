@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What production was recorded to answer: auth-federation-production.json; see RecordedCalls.swift.
+/// Production's recorded answers: auth-federation-production.json; see RecordedCalls.swift.
 @Suite("Firebase: providers' identities as production was recorded")
 struct RecordedFederationTests {
     private let fixture: FirebaseFixture
@@ -15,7 +15,7 @@ struct RecordedFederationTests {
                 """)
     }
 
-    /// An identity of our own issuer's, as `claims` say.
+    /// Signs in with an identity of our own issuer's that has these claims.
     private func signIn(_ claims: [String: Any], _ more: [String: Any] = [:]) throws -> Answer {
         let own: [String: Any] = ["email": NSNull(), "email_verified": NSNull(), "name": NSNull(), "picture": NSNull()]
         let token = try fixture.client.post(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What production was recorded to answer: auth-mfa-production.json; see RecordedCalls.swift.
+/// Production's recorded answers: auth-mfa-production.json; see RecordedCalls.swift.
 @Suite("Firebase: second factors as production was recorded")
 struct RecordedSecondFactorTests {
     private let fixture: FirebaseFixture
@@ -66,7 +66,7 @@ struct RecordedSecondFactorTests {
         return try finalize(idToken, ["phoneVerificationInfo": code, "displayName": "Phone"])
     }
 
-    /// A user with an authenticator app, and its secret.
+    /// Makes a user with an authenticator app, and returns the ID token and the secret.
     private func enrolled(_ name: String) throws -> (idToken: String, secret: String) {
         let idToken = try made(name)
         let begun = try start(idToken)
@@ -111,7 +111,7 @@ struct RecordedSecondFactorTests {
         #expect(try set([number(3)]).status == 200)
         var known = try #require(factors(of: "m").first)
         #expect(!((known.removeValue(forKey: "mfaEnrollmentId") as? String) ?? "").isEmpty)
-        // admin-factors#admin-lookup-imported: neither unobfuscatedPhoneInfo nor a fraction of a second
+        // admin-factors#admin-lookup-imported: there is neither unobfuscatedPhoneInfo nor a fraction of a second
         #expect(
             NSDictionary(dictionary: known)
                 == [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What production was recorded to answer: auth-tenant-blocking-production.json; see RecordedCalls.swift.
+/// Production's recorded answers: auth-tenant-blocking-production.json; see RecordedCalls.swift.
 @Suite("Firebase: tenants as production was recorded")
 struct RecordedTenantTests {
     private let fixture: FirebaseFixture
@@ -24,7 +24,7 @@ struct RecordedTenantTests {
         return try fixture.owner("PATCH", "\(RecordedTenantTests.tenants)/\(tenant)\(query)", body)
     }
 
-    /// What every answer about a tenant has.
+    /// Returns the members of every answer about a tenant.
     private func resource(_ tenant: String, _ name: String, _ more: [String: Any] = [:]) -> [String: Any] {
         [
             "name": "projects/\(FirebaseFixture.number)/tenants/\(tenant)", "displayName": name,
@@ -74,7 +74,7 @@ struct RecordedTenantTests {
             "POST", RecordedTenantTests.tenants, ["displayName": "atb-man-set"].merging(settings) { $1 })
         let other = made["name"]?.components(separatedBy: "/").last ?? ""
         #expect(made.isBody(resource(other, "atb-man-set", expected)), "\(made)")
-        // tenant/settings#deletion-off: a path within a message that does nothing here
+        // tenant/settings#deletion-off: a path within a message that has no effect here
         let changed = try patch(
             other, "client.permissions.disabledUserDeletion,emailPrivacyConfig.enableImprovedEmailPrivacy",
             [
@@ -95,7 +95,7 @@ struct RecordedTenantTests {
         // tenant/manage#list-page-1, #list-size-zero, #list-size-negative, #list-bad-token
         func names(_ query: String) throws -> [String]? {
             let list = try fixture.owner("GET", "\(RecordedTenantTests.tenants)?\(query)").json["tenants"]
-            // Of the built-in tenant it says nothing.
+            // The built-in tenant is left out.
             return (list as? [[String: Any]])?.compactMap { $0["displayName"] as? String }.filter {
                 $0.lowercased().hasPrefix("atb")
             }

@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where a sign-in is handed back to carries what redeems it, so nothing else than an app or page of the project may be that.
+/// The address to which a sign-in returns gets the secrets that redeem it, so only an app or page of the project may be
+/// that.
 @Suite("Firebase: where a sign-in goes")
 struct ReturnAddressTests {
     let fixture: FirebaseFixture
 
-    /// Beside the built-in project, one without bundle IDs.
+    /// Starts a daemon with a second project, which has no bundle IDs.
     init() throws {
         fixture = try FirebaseFixture(
             seed: """
@@ -37,7 +38,7 @@ struct ReturnAddressTests {
             ["ibi": text, "appId": "1:2:ios:3"],
             ["ibi": "com.example.app", "appId": "1:" + text],
         ] {
-            // Behind or before the rest of an app's or client's ID these are harmless.
+            // Within the ID of an app or client, these texts are harmless.
             if fields["ibi"] != text, ["https", "javascript", "data", ".", "-a.b", "a.b:"].contains(text),
                 fields["clientId"] != text
             {
@@ -77,7 +78,7 @@ struct ReturnAddressTests {
             ("javascript://app.example/%0aalert(1)", 400), ("https://app.example@evil.example/", 400),
             ("https://evil.example\\@app.example/", 400), ("//app.example", 400), ("data:text/html,x", 400),
             ("https://app.example.evil.example/", 400),
-            // The SDKs take an authorized domain's subdomains, too; not what merely ends like it.
+            // The SDKs accept an authorized domain's subdomains, too, but no other domain that ends like it.
             ("https://sub.app.example/x", 302), ("https://evilapp.example/x", 400),
         ] {
             let answer = try handler(["redirectUrl": url])
@@ -89,7 +90,7 @@ struct ReturnAddressTests {
     @Test("the answer is posted to the page that asked, not to whoever opened the window")
     func opener() throws {
         func page(_ fields: [String: String]) throws -> String {
-            // A provider that isn't there is answered at once.
+            // A missing provider is answered without a redirect.
             try handler(["providerId": "google.com", "authType": "signInViaPopup"].merging(fields) { $1 }).text
         }
         let known = try page(["redirectUrl": "https://app.example:8443/x?y"])

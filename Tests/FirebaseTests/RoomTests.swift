@@ -53,7 +53,7 @@ struct RoomTests {
             #expect(isAdmitted == (number < 1_000))
         }
         #expect(allowance.refused > 0)
-        // A project whose last user is deleted makes way, in the world whose it is.
+        // A project whose last user is deleted is removed for a new one of the same world.
         try world.deleteUsers(of: RoomTests.pool(7))
         let takesAnother = try world.admit(RoomTests.pool(-1), counting: allowance)
         #expect(takesAnother)
@@ -76,7 +76,7 @@ struct RoomTests {
         try #expect(!world.remove(tenant))
         #expect(allowance.count == 1)
         try #expect(world.admit(RoomTests.pool(3), counting: allowance))
-        // Nothing has happened in the third project, so it makes way.
+        // The third project is still empty, so it is removed for the new one.
         try #expect(world.admit(RoomTests.pool(4), counting: allowance))
         #expect(world.read { $0.all(UnseededPool.self) }.map(\.pool) == [project, RoomTests.pool(4)])
         #expect(allowance.count == 2)

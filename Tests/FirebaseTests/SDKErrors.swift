@@ -3,7 +3,7 @@ import JOSE
 import TestSupport
 import Testing
 
-/// What the Apple SDK makes of a server's message: the left part, before the first colon, must be one of these.
+/// The Apple SDK's errors for a server's messages: the part before the first colon must be one of these.
 /// <https://github.com/firebase/firebase-ios-sdk/blob/main/FirebaseAuth/Sources/Swift/Backend/AuthBackend.swift>
 enum SDKErrors {
     static func number(of code: String) -> Int { numbers[code] ?? 17999 }
@@ -27,7 +27,7 @@ enum SDKErrors {
 
 @Suite("The documentation's table of the Apple SDK's errors")
 struct SDKErrorTableTests {
-    /// A way to each message: what is sent, and what comes back.
+    /// A request for each message, which returns the answer with it.
     private static let ways: [String: @Sendable (FirebaseFixture) throws -> Answer] = [
         "INVALID_CUSTOM_TOKEN": { try $0.v1("signInWithCustomToken", ["token": "x"]) },
         "CREDENTIAL_MISMATCH": { fixture in
@@ -136,14 +136,14 @@ struct SDKErrorTableTests {
         },
     ]
 
-    /// The code of a password reset.
+    /// Returns the code of a password reset.
     private static func reset(_ fixture: FirebaseFixture) throws -> String {
         _ = try fixture.signUp("reset@example.org")
         _ = try fixture.v1("sendOobCode", ["requestType": "PASSWORD_RESET", "email": "reset@example.org"])
         return try fixture.mail("reset@example.org")["oobCode"] as? String ?? ""
     }
 
-    /// The session of a code in a text message.
+    /// Returns the session of a code in a text message.
     private static func text(_ fixture: FirebaseFixture) throws -> String {
         try fixture.v1("sendVerificationCode", ["phoneNumber": "+15555550100"])["sessionInfo"] ?? ""
     }

@@ -90,7 +90,7 @@ struct SecondFactorTests {
         let firebase = resolved.claims()["firebase"] as? [String: Any]
         #expect(firebase?["sign_in_second_factor"] as? String == "phone")
         #expect(firebase?["second_factor_identifier"] as? String == hint["mfaEnrollmentId"] as? String)
-        // It survives a refresh. The credential can be shown again, the code can't.
+        // It remains after a refresh. The credential can be used again, the code can't.
         let refreshed = try fixture.refresh(resolved["refreshToken"])
         #expect(
             (refreshed.claims("id_token")["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "phone"
@@ -183,7 +183,7 @@ struct SecondFactorTests {
                 ])
         }
         #expect(try finalize(fixture.totp(secret, after: 600)).message == "INVALID_CODE")
-        // The code that it was enrolled with.
+        // This is the code with which it was enrolled.
         #expect(try finalize(fixture.totp(secret)).diagnosis.contains("accepted before"))
         try fixture.advance("5m")
         #expect(try finalize(fixture.totp(secret)).errorCode == "TOTP_CHALLENGE_TIMEOUT")
@@ -191,7 +191,7 @@ struct SecondFactorTests {
         #expect(try finalize(fixture.totp(secret, after: -300)).message == "INVALID_CODE")
         let resolved = try finalize(fixture.totp(secret))
         #expect((resolved.claims()["firebase"] as? [String: Any])?["sign_in_second_factor"] as? String == "totp")
-        // Neither this code works again nor an earlier one. A later one does, with the credential of before.
+        // Neither this code nor an earlier one works again. A later one does, with the same credential.
         for span in [0, -30] {
             let again = try finalize(fixture.totp(secret, after: span))
             #expect(again.message == "INVALID_CODE")
@@ -199,14 +199,14 @@ struct SecondFactorTests {
         }
         #expect(try finalize(fixture.totp(secret, after: 60))["idToken"] != nil)
         #expect(try finalize(fixture.totp(secret, after: 30)).message == "INVALID_CODE")
-        // A clock that is set back begins anew.
+        // After a clock is set back, codes are accepted from that time on.
         try fixture.advance("-5m")
         #expect(try finalize(fixture.totp(secret))["idToken"] != nil)
     }
 
     @Test("RFC 6238's own vectors")
     func vectors() throws {
-        // Its secret is the text 12345678901234567890; six digits are the last of its eight.
+        // The secret is the text 12345678901234567890; the six digits are the last of the RFC's eight.
         let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
         for (seconds, code) in [
             (59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (2_000_000_000, "279037"),
@@ -315,7 +315,8 @@ struct SecondFactorTests {
 }
 
 extension FirebaseFixture {
-    /// A one-time password, computed by code that isn't the product's, so many seconds after the world's time.
+    /// Returns a one-time password for this number of seconds after the world's time, computed by code that isn't the
+    /// product's.
     func totp(_ secret: String, after span: Int = 0) throws -> String {
         let clock = try client.get("\(FirebaseFixture.control)/clock").json
         let seconds = try #require(clock["milliseconds"] as? Int) / 1_000 + span

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Firebase
 
-/// What pop-ups and redirects of the web SDK need, as far as no browser has to run it; `Tests/Browser/test_popups.py` does.
+/// The parts that pop-ups and redirects of the web SDK need and that no browser has to run;
+/// `Tests/Browser/test_popups.py` tests the others.
 @Suite("Firebase: the web SDK's frame")
 struct SignInFrameTests {
     let fixture: FirebaseFixture
@@ -23,7 +24,8 @@ struct SignInFrameTests {
             let file = try Repository.read("Sources/Firebase/Assets/\(name).js")
             // The raw string of the source ends before its last line break.
             #expect("\(text)\n" == file, "\(name)")
-            // What would end the element, or begin a comment in it: https://html.spec.whatwg.org/#restrictions-for-contents-of-script-elements
+            // These texts would end the element, or begin a comment in it:
+            // https://html.spec.whatwg.org/#restrictions-for-contents-of-script-elements
             #expect(!file.lowercased().contains("</script") && !file.contains("<!--"))
         }
     }
@@ -56,7 +58,7 @@ struct SignInFrameTests {
         return try fixture.client.get("\(world)/emulator/auth/iframe?\(TestClient.encode(query))")
     }
 
-    /// The handler's last page, for an app's page at `url`.
+    /// Returns the handler's last page, for an app's page at `url`.
     private func answer(
         to url: String, _ type: String = "signInViaRedirect", world: String = ""
     ) throws -> Answer {
@@ -103,7 +105,7 @@ struct SignInFrameTests {
         #expect(kept["eventId"] is NSNull)
         #expect((kept["urlResponse"] as? String)?.hasPrefix(FirebaseFixture.handler) == true)
         #expect(Answer.attribute("data-kept", of: try frame(name).text) == "")
-        // It is forgotten after an hour.
+        // The event is removed after an hour.
         let late = Answer.attribute("data-kept-as", of: try answer(to: "http://127.0.0.1:3000/").text)
         try fixture.advance("61m")
         #expect(Answer.attribute("data-kept", of: try frame(late).text) == "")
@@ -185,7 +187,7 @@ struct SignInFrameTests {
         #expect((told["error"] as? [String: String])?["code"] == "auth/unauthorized-domain")
         #expect(told["eventId"] as? String == "E")
         #expect(told["urlResponse"] is NSNull)
-        // There the SDK asks by itself, and would reject twice.
+        // At the real host the SDK checks that itself, and would reject twice.
         for answer in [
             try refusal("signInViaPopup", "/__/auth/handler", "demo-app.firebaseapp.com"),
             try refusal("signInViaRedirect", "/emulator/auth/handler", local),

@@ -13,7 +13,7 @@ struct TenantResourceTests {
         try fixture.admin(method, "/tenants\(path)", body, version: "v2")
     }
 
-    /// Where the real host is named.
+    /// Sends a call to the real host name.
     private func hosted(_ method: String, _ path: String, _ body: [String: Any] = [:]) throws -> Answer {
         try fixture.client.request(
             method, "/v2/projects/real/tenants\(path)",

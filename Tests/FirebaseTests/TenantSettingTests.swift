@@ -76,7 +76,7 @@ struct TenantSettingTests {
         }
         let wantsApp = try fixture.v2("accounts/mfaEnrollment:start", ["tenantId": "bare", "totpEnrollmentInfo": [:]])
         #expect(wantsApp.message == "OPERATION_NOT_ALLOWED : TOTP based MFA not enabled.")
-        // A tenant's settings say nothing of the project.
+        // A tenant's settings don't affect the project.
         #expect(try fixture.signUp("ada@example.org").status == 200)
         #expect(try fixture.v1("sendVerificationCode", ["phoneNumber": "+15555550100"]).status == 200)
     }
@@ -175,7 +175,8 @@ struct TenantSettingTests {
         func set(_ mfa: [String: Any]) throws {
             _ = try fixture.admin("PATCH", "/tenants/corp?updateMask=mfaConfig", ["mfaConfig": mfa], version: "v2")
         }
-        // Whichever kinds may be enrolled, whoever has a factor shows it; without second factors nobody does.
+        // While second factors are on, a user with a factor must pass it, whichever kinds may be enrolled; while they
+        // are off, nobody must.
         try set(["state": "ENABLED"])
         #expect(try signIn()["mfaPendingCredential"] != nil)
         try set(["state": "DISABLED", "enabledProviders": ["PHONE_SMS"]])

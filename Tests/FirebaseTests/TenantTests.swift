@@ -122,7 +122,7 @@ struct TenantTests {
         #expect(try fixture.v1("lookup", ["idToken": idToken, "tenantId": "corp"]).status == 200)
         #expect(
             try fixture.v1("signUp", ["tenantId": 7]).message.contains("Invalid value at 'tenant_id' (TYPE_STRING)"))
-        // Another project's token says nothing of this project's tenants.
+        // The tenant in another project's token is ignored.
         let foreign = try fixture.v1("lookup", ["idToken": idToken], key: "real-key")
         #expect(foreign.message == "INVALID_ID_TOKEN")
         let custom = try fixture.v1(

@@ -3,8 +3,8 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// `docs/firebase.md` says in one table where answers at the daemon's own address, as the official emulator gives them, differ from
-/// those where the real host was named, which are production's.
+/// The table in `docs/firebase.md` of the differences between answers at the daemon's own address, which are the
+/// official emulator's, and at the real hosts, which are production's.
 @Suite("The documentation's table of what differs by address")
 struct TwoAddressesTests {
     /// The daemon, called at one of the two addresses.
@@ -29,7 +29,7 @@ struct TwoAddressesTests {
             try call(method, path, body, owner: true)
         }
 
-        /// A user with a verified address.
+        /// Makes a user with a verified address.
         func user(_ more: [String: Any] = [:], tenant: String? = nil) throws {
             let scope = tenant.map { "/tenants/\($0)" } ?? ""
             let body: [String: Any] = [
@@ -45,7 +45,7 @@ struct TwoAddressesTests {
         }
     }
 
-    /// What an answer comes to: the error's message, or the status.
+    /// Returns the outcome of an answer: the error's message, or the status.
     private static func outcome(_ answer: Answer) -> String {
         answer.message.isEmpty ? String(answer.status) : answer.message
     }
@@ -62,7 +62,7 @@ struct TwoAddressesTests {
         guard answer.status == 200 else { throw TransportError(reason: "\(answer)") }
     }
 
-    /// A way to each row, by its first column.
+    /// A request for each row, by its first column.
     static let ways: [String: @Sendable (Place) throws -> String] = [
         "the name of a tenant": { try $0.owner("GET", "v2/projects/demo-app/tenants/corp")["name"] ?? "" },
         "a new tenant without a `displayName`": { outcome(try $0.owner("POST", "v2/projects/demo-app/tenants", [:])) },
@@ -138,7 +138,7 @@ struct TwoAddressesTests {
                 return TwoAddressesTests.outcome(
                     try place.owner("POST", "v1/projects/demo-app/accounts:update", body))
             }
-            // The official emulator's schema speaks before anybody looks for the user: firebase-tools,
+            // The official emulator checks its schema before it looks for the user: firebase-tools,
             // src/emulator/auth/setAccountInfo.spec.ts.
             let isUserFirst = try outcome("nobody") == "USER_NOT_FOUND"
             #expect(isUserFirst == place.isHosted)
@@ -170,7 +170,7 @@ struct TwoAddressesTests {
         let section = try Repository.read("docs/firebase.md").components(separatedBy: "\n## ").first {
             $0.hasPrefix("Where the two differ")
         }
-        // The rows about users, codes and tokens are walked by `AddressTableTests`.
+        // The rows about users, codes and tokens are tested by `AddressTableTests`.
         let rows = try #require(section).matches(of: /\n\| (.+) \| `([^`]+)` \| `([^`]+)` \|/).filter {
             AddressTableTests.ways[String($0.1)] == nil
         }

@@ -9,7 +9,8 @@ import Understudy
 struct UnknownKeyTests {
     private static let account: [String: String] = ["email": "ada@example.org", "password": "correct horse"]
 
-    /// A sign-up with an API key, at the daemon's own address or by the real host name; the new ID token's project.
+    /// Signs up with an API key, at the daemon's own address or the real host name, and returns the project of the new
+    /// ID token.
     private func audience(_ fixture: FirebaseFixture, key: String, isHosted: Bool = false) throws -> String? {
         let path = "/v1/accounts:signUp?key=\(key)"
         let answer = try fixture.client.request(

@@ -17,7 +17,7 @@ struct WebFlowTests {
                 """)
     }
 
-    /// As the Apple SDK opens it.
+    /// Returns the URL that the Apple SDK opens.
     private func handler(_ provider: String, _ more: [String: String] = [:]) -> String {
         let query = [
             "apiKey": FirebaseFixture.key, "authType": "signInWithRedirect", "ibi": "com.example.app",
@@ -28,20 +28,20 @@ struct WebFlowTests {
         return "/emulator/auth/handler?\(TestClient.encode(query))"
     }
 
-    /// Follows redirects within the daemon, and posts a page's form, to where the daemon is left.
+    /// Follows redirects within the daemon, and posts a page's form, until an address outside the daemon.
     private func follow(_ path: String) throws -> Answer {
         let origin = "http://localhost:\(fixture.client.port)"
         var answer = try fixture.client.get(path, headers: ["Accept": "text/html"])
         for _ in 0..<8 {
             if answer.status == 302 || answer.status == 303, answer.location.hasPrefix(origin) {
-                // A fragment stays with the browser, which the handler's page asks for it.
+                // A fragment stays in the browser; the handler's page sends it as a query.
                 let parts = answer.location.dropFirst(origin.count).split(separator: "#", maxSplits: 1)
                 answer = try fixture.client.get(String(parts[0]), headers: ["Accept": "text/html"])
                 if parts.count > 1, answer.text.contains("location.pathname+'?'+answer") {
                     answer = try fixture.client.get("\(parts[0])?\(parts[1])", headers: ["Accept": "text/html"])
                 }
             } else if answer.text.contains("id=\"answer\""), !answer.inputs.isEmpty {
-                // A form post: the fields are those that a browser would send.
+                // The page is a form post, with the fields that a browser would send.
                 let action = Answer.attribute("action", of: answer.text.components(separatedBy: "<form ").last ?? "")
                 guard action.hasPrefix(origin) else { return answer }
                 answer = try fixture.client.post(String(action.dropFirst(origin.count)), form: answer.inputs)
@@ -52,7 +52,7 @@ struct WebFlowTests {
         return answer
     }
 
-    /// What the app's scheme gets: the parameters of the deep link.
+    /// Returns the parameters of the deep link that the app's scheme gets.
     private func deepLink(_ answer: Answer) -> [String: String] {
         let link = answer.redirect["deep_link_id"] ?? ""
         return Answer.fields(String(link.drop { $0 != "?" }.dropFirst()))
@@ -81,10 +81,10 @@ struct WebFlowTests {
         #expect(signedIn.status == 200, "\(signedIn)")
         #expect(signedIn["providerId"] == provider)
         #expect(signedIn["idToken"] != nil)
-        // Answers of production that are public have 3595 to 3599 for Google, and 5183998 or 5183999 for Facebook.
+        // Public answers of production have 3595 to 3599 for Google, and 5183998 or 5183999 for Facebook.
         let lifetimes = ["google.com": 3_599, "facebook.com": 5_183_944]
         #expect(signedIn.json["oauthExpireIn"] as? Int == lifetimes[provider], "\(signedIn)")
-        // A URL is good once.
+        // A URL works once.
         let again = try fixture.legacy("verifyAssertion", ["requestUri": url, "sessionId": sessionID])
         #expect(again.errorCode == "INVALID_IDP_RESPONSE")
     }
@@ -140,7 +140,7 @@ struct WebFlowTests {
         #expect(suspended.contains("suspended"))
         let missing = deepLink(try follow(handler("twitter.com")))["firebaseError"] ?? ""
         #expect(missing.contains("auth/operation-not-allowed"))
-        // Without a query there may be a fragment, which only the page can see.
+        // If there is no query, there may be a fragment, which only the page can see.
         #expect(try fixture.client.get("/emulator/auth/handler").text.contains("location.hash"))
         #expect(try fixture.client.get("/emulator/auth/handler?eventId=e").status == 400)
         #expect(try fixture.client.get("/emulator/auth/handler?apiKey=&providerId=github.com").status == 400)
