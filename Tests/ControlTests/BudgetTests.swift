@@ -44,13 +44,13 @@ struct BudgetTests {
         let recording = try memory(fixture, "recording")
         #expect(recording["limit"] as? Int == 2_000_000)
         #expect((1_500_000...2_000_000).contains(recording["bytes"] as? Int ?? 0), "\(recording)")
-        // A recording that daemons share is written a moment later.
+        // A recording that daemons share is written with a short delay.
         #expect(try eventually { try memory(fixture, "recording")["dropped"] as? Int ?? 0 >= 20 })
         for number in [0, 29] {
             let requests = try fixture.client.get("/~w\(number)\(BudgetTests.api)/requests").json["requests"] as? [Any]
             #expect(requests?.count == (number == 0 ? 0 : 1))
         }
-        // A world that goes gives back what it had, where daemons share worlds a moment later.
+        // A world that is deleted releases its bytes; if daemons share worlds, with a short delay.
         for number in 0..<30 { _ = try fixture.client.request("DELETE", "\(BudgetTests.api)/worlds/w\(number)") }
         #expect(try eventually { try memory(fixture, "recording")["bytes"] as? Int == 0 })
     }
@@ -133,7 +133,7 @@ struct BudgetTests {
         let fixture = try FaultFixture(isAlone: true)
         var wires: [Wire] = []
         for number in 0..<1_000 {
-            // Those that wait a minute at most come last.
+            // The requests that wait a minute at most come last.
             let accept = number < 500 ? "Accept: text/event-stream\r\n" : ""
             let wire = try Wire(port: fixture.client.port)
             wire.send("GET \(BudgetTests.api)/requests?wait=1m HTTP/1.1\r\nHost: localhost\r\n\(accept)\r\n")
@@ -146,7 +146,7 @@ struct BudgetTests {
             #expect(refused.diagnosis.contains("close some of them"))
         }
         #expect(try fixture.client.get("\(BudgetTests.api)/requests").status == 200)
-        // The waiting ones get their answer, and their places are free again.
+        // The waiting requests get their answer, and their leases are released.
         _ = try fixture.client.get("/appleid.apple.com/auth/keys")
         #expect(try eventually { try memory(fixture, "streams")["count"] as? Int ?? 0 <= 500 })
         #expect(try memory(fixture, "streams")["refused"] as? Int == 2)
@@ -162,7 +162,7 @@ struct BudgetTests {
             wire.send("GET /appleid.apple.com/auth/keys HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return wire
         }
-        // With the rotations on the workers, this would be answered after eight keys.
+        // If the rotations ran on the workers, this would be answered after eight keys.
         let healthBefore = try fixture.client.get("\(BudgetTests.api)/health")
         #expect(healthBefore.status == 200)
         var keyIDs: Set<String> = []

@@ -36,11 +36,11 @@ struct ControlRefusalTests {
         #expect(refusal(answer) == ["409", "identifierTaken", path])
         #expect(answer.diagnosis.contains(path == "$.github.login" ? "\"ada\"" : "\"other\""))
         #expect(try call("GET", "accounts/new", "").status == 404)
-        // The same by a change of somebody who was there.
+        // A change of an existing person is refused in the same way.
         #expect(try call("POST", "accounts", #"{"id":"third"}"#).status == 201)
         let patch = body.replacingOccurrences(of: #""id":"new","#, with: "")
         #expect(refusal(try call("PATCH", "accounts/third", patch)) == ["409", "identifierTaken", path])
-        // Nobody is in anybody's way once the other has gone.
+        // Nothing is taken any more once the other person is deleted.
         #expect(try call("DELETE", "accounts/other", "").status == 204)
         #expect(try call("DELETE", "accounts/ada", "").status == 204)
         #expect(try call("PATCH", "accounts/third", patch).status == 200)
@@ -70,7 +70,7 @@ struct ControlRefusalTests {
 
     @Test("what nobody wrote is in nobody's way")
     func defaultIdentifier() throws {
-        // The numbers that follow from these IDs are the same.
+        // The numbers that follow from these IDs are equal.
         for id in ["u7358", "u10404"] {
             #expect(try call("POST", "accounts", #"{"id":"\#(id)","github":{"bio":"a"}}"#).status == 201)
         }
@@ -118,7 +118,7 @@ struct ControlRefusalTests {
         #expect(codes.filter { $0.contains(" ") } == [])
     }
 
-    /// What a description says of the codes of errors, wherever in it.
+    /// Returns the codes of errors in a description, anywhere in it.
     private static func codes(in json: Any) -> Set<String> {
         if let list = json as? [Any] { return list.reduce(into: []) { $0.formUnion(codes(in: $1)) } }
         guard let object = json as? [String: Any] else { return [] }
@@ -133,7 +133,7 @@ struct ControlRefusalTests {
         let body = #"{"name":"portless","\#(member)":\#(fixture.client.port)}"#
         #expect(try call("POST", "worlds", body).status == 409)
         #expect(try !fixture.client.get("\(ControlTests.api)/worlds").text.contains("portless"))
-        // One that was there stays.
+        // A world that existed stays.
         #expect(try fixture.client.get("/~portless\(ControlTests.api)/health").status == 200)
         #expect(try call("POST", "worlds", body).status == 409)
         #expect(try fixture.client.get("\(ControlTests.api)/worlds").text.contains("portless"))

@@ -215,7 +215,7 @@ struct ControlTests {
         "a browser's word that another site's page asks is believed, whatever the method",
         arguments: [
             ("cross-site", 403), ("same-site", 403), ("Cross-Site", 403), ("same-origin", 200), ("none", 200),
-            // A value of the future is no reason to refuse.
+            // A value that may be added later isn't refused.
             ("same-planet", 200),
         ])
     func fetchMetadata(site: String, status: Int) throws {
@@ -226,9 +226,9 @@ struct ControlTests {
         if status == 403 { #expect(read.text.contains("foreignSite")) }
         let write = try fixture.client.request("POST", "\(ControlTests.api)/reset", headers: headers)
         #expect((write.status == 403) == (status == 403))
-        // Worlds are of the same site, and not of the same origin: what counts is what the browser says.
+        // Worlds have the same site, but not the same origin: the browser's header decides.
         #expect(try fixture.client.get("/~other\(ControlTests.api)/health", headers: headers).status == status)
-        // Everything else is for all: providers are asked from other sites.
+        // All other endpoints are for every site: providers are called from other sites.
         #expect(try fixture.client.get("/appleid.apple.com/auth/keys", headers: headers).status == 200)
     }
 

@@ -56,7 +56,7 @@ struct ControlTokenTests {
         let refused = try patch("owner", path)
         #expect(refused.status == 403 && refused.text.contains("PERMISSION_DENIED"))
         #expect(refused.diagnosis.contains("control token"))
-        // Other settings are an administrator's, as ever.
+        // Other settings can still be changed by every administrator.
         #expect(try patch("owner", path.replacingOccurrences(of: "blockingFunctions", with: "mfa")).status == 200)
         let set = try patch(ControlTokenTests.token, path)
         #expect(set.status == 200 && set.text.contains("localhost:1"))
@@ -86,7 +86,7 @@ struct ControlTokenTests {
     @Test("other origins' pages are refused with it, too") func origins() throws {
         let headers = ControlTokenTests.bearer.merging(["Origin": "https://evil.example"]) { $1 }
         #expect(try client.get("\(ControlTokenTests.api)/requests", headers: headers).status == 403)
-        // Any page may ask the Emulator Suite's addresses, and read why it is refused.
+        // Any page may call the Emulator Suite's addresses, and read why it is refused.
         let refused = try client.request(
             "DELETE", "\(ControlTokenTests.emulator)/accounts", headers: ["Origin": "https://app.example"])
         #expect(refused.status == 401 && refused.header("Access-Control-Allow-Origin") == "https://app.example")

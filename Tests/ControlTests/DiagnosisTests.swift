@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Every refusal says why")
 struct DiagnosisTests {
-    /// What a mistaken client might send.
+    /// Requests that a mistaken client might send.
     static let mistakes: [(name: String, headers: [String: String], query: String, body: String)] = [
         ("nothing", [:], "", ""),
         (
@@ -37,7 +37,7 @@ struct DiagnosisTests {
             try fixture.client.get("\(FaultFixture.api)/endpoints").json["endpoints"] as? [[String: Any]] ?? []
         #expect(endpoints.count > 150)
         var refusals = 0
-        // Mail's steps aren't requests.
+        // The steps of SMTP aren't requests.
         for endpoint in endpoints where endpoint["smtp"] == nil {
             let host = (endpoint["host"] as? String)?.replacingOccurrences(of: "*", with: "demo-app")
             let path = (endpoint["path"] as? String ?? "").replacingOccurrences(of: "*", with: "x")
@@ -67,7 +67,7 @@ struct DiagnosisTests {
         ])
     func nowhere(path: String) throws {
         let fixture = try FaultFixture(isAlone: path.hasPrefix("/~"))
-        // "Unknown path components", as in https://github.com/anomalyco/openauth/issues/214.
+        // GitHub's answer is "Unknown path components", as in https://github.com/anomalyco/openauth/issues/214.
         let status = path.hasPrefix("/graph.facebook.com") ? 400 : 404
         #expect(try fixture.client.get(path).status == status)
         #expect(try fixture.client.get(path, headers: ["Accept": "text/html"]).status == status)

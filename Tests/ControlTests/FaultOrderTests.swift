@@ -90,7 +90,7 @@ struct FaultOrderTests {
         #expect(try fixture.client.get(mine).status == 500)
         #expect(
             try fixture.client.get("/github.com/login/oauth/authorize?client_id=\(GitHubFixture.asking)").status == 302)
-        // Credentials tell the client, too.
+        // The credentials tell the client, too.
         let form = ["grant_type": "authorization_code", "code": "x"]
         let answer = try fixture.client.post(
             "/github.com/login/oauth/access_token", form: form, headers: GitHubFixture.basic())
@@ -113,13 +113,13 @@ struct FaultOrderTests {
         #expect(try fixture.client.post(signUp, json: [:] as [String: String]).status == 500)
         try fixture.order(["status": 500], at: ["client": "demo-app"])
         #expect(try fixture.client.post(signUp, json: [:] as [String: String]).status == 500)
-        // JSON is read as such, even where it calls itself a form, as it does by "curl -d".
+        // A JSON body is read as JSON, even if its type is a form's, as by "curl -d".
         try fixture.order(["status": 500], at: ["client": AppleFixture.app])
         let native = try fixture.client.request(
             "POST", Site.natives[0].path, headers: ["Content-Type": "application/x-www-form-urlencoded"],
             body: Array(#" {"client":"\#(AppleFixture.app)","account":"ada"}"#.utf8))
         #expect(native.status == 500)
-        // A token of GitHub's tells whose it is.
+        // A token of GitHub's tells its client.
         let token = other["access_token"] ?? ""
         try fixture.order(["status": 500], at: ["host": "api.github.com", "client": GitHubFixture.asking])
         let user = ["Authorization": "Bearer \(token)", "User-Agent": "tests"]
@@ -183,7 +183,7 @@ struct FaultOrderTests {
                 #"{"effect":{"error":"access_denied","description":"x"},"match":{"path":"/login/oauth/authorize"}}"#,
                 "$.effect.description", "error (access_denied"
             ),
-            // The clients get JSON, which has no signature.
+            // These clients get JSON, which has no signature.
             (
                 #"{"effect":{"token":{"signature":"invalid"}},"match":{"host":"login.corp.example","path":"/userinfo"}}"#,
                 "$.effect.token", "token (claims)"

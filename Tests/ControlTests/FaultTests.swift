@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import Understudy
 
-/// A daemon, and shorthand for ordering faults.
+/// A daemon, with shorthand for ordering faults.
 struct FaultFixture {
     static let api = AppleFixture.control
     let server: TestServer
     let client: TestClient
 
-    /// With `isAlone` or `options`, the daemon is the test's own.
+    /// Starts a daemon, or uses the shared one. With `isAlone` or `options`, it is the test's own.
     init(seed: String? = nil, options: RunningServer.Options? = nil, isAlone: Bool = false) throws {
         let seeds: [SeedInput] =
             [.builtIn] + (seed.map { [.json($0, directory: "\(Repository.root)/seed-data")] } ?? [])
@@ -32,7 +32,7 @@ struct FaultFixture {
         return answer
     }
 
-    /// What is queued.
+    /// Returns the queued faults.
     func faults() throws -> [[String: Any]] {
         try client.get("\(FaultFixture.api)/faults").json["faults"] as? [[String: Any]] ?? []
     }
@@ -100,7 +100,7 @@ struct FaultTests {
         #expect(try isHealthy(site))
     }
 
-    /// The members of the answer's object, or of the first in its list, in JSON or as a form.
+    /// Returns the members of the answer's object, or of the first in its list, in JSON or as a form.
     private func members(_ answer: Answer) -> [String: Any] {
         if !answer.json.isEmpty { return answer.json }
         let list = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [[String: Any]]
@@ -147,7 +147,7 @@ struct FaultTests {
         #expect(try fixture.faults().isEmpty)
     }
 
-    /// The names of an endpoint's errors, as the catalogue lists them.
+    /// Returns the names of an endpoint's errors in the catalogue.
     private func errors(of site: Site) throws -> [String] {
         let endpoints =
             try fixture.client.get("\(FaultFixture.api)/endpoints").json["endpoints"] as? [[String: Any]] ?? []
@@ -306,7 +306,7 @@ struct FaultTests {
         return Set((set?["keys"] as? [[String: Any]] ?? []).compactMap { $0["kid"] as? String })
     }
 
-    /// What PyJWT says of the signatures of `tokens`, by the keys that are published now.
+    /// Returns PyJWT's verdicts on the signatures of `tokens`, with the keys that are published now.
     private func verdicts(on tokens: [String], of provider: String) throws -> [TokenVerifier.Verdict] {
         let keys = try keySet(of: provider)
         return try TokenVerifier.verify(tokens.map { try .init($0, keys: keys, requires: [], lifetime: false) })
@@ -344,7 +344,7 @@ struct FaultTests {
         let token = FaultTests.token(try site.call(fixture.client, ""))
         let decoded = try JWS(parsing: token)
         #expect(decoded.claims["iss"] != nil)
-        // By prefix, Firebase leaves its tokens unsigned, as the Emulator Suite does.
+        // At the own address, Firebase's tokens are unsigned, as in the Emulator Suite.
         let next = site.provider == "firebase" ? nil : FaultTests.token(try site.call(fixture.client, ""))
         let verdicts = try verdicts(on: [token] + (next.map { [$0] } ?? []), of: site.provider)
         let refusals = ["invalid": "InvalidSignatureError", "unknownKey": "UnknownKey"]
@@ -381,7 +381,7 @@ struct FaultTests {
         try fixture.order(["rotateKeys": rotation], at: site.match)
         let after = FaultTests.token(try site.call(fixture.client, ""))
         guard site.provider != "firebase" else {
-            // By prefix its tokens are unsigned, but its keys rotate all the same.
+            // At the own address its tokens are unsigned, but its keys rotate all the same.
             let now = try keyIDs(of: site.provider)
             #expect(!now.subtracting(published).isEmpty)
             #expect(published.isSubset(of: now) == (rotation == "keep"))
@@ -390,7 +390,7 @@ struct FaultTests {
         #expect(try JWS(parsing: before).keyID != (try JWS(parsing: after).keyID))
         let verdicts = try verdicts(on: [after, before], of: site.provider)
         #expect(verdicts[0].isValid, "\(verdicts[0])")
-        // Of several that are published the oldest goes; a single one is the oldest itself.
+        // Of several published keys the oldest is dropped; a single key is the oldest itself.
         #expect(verdicts[1].refusal == (rotation == "keep" ? nil : "UnknownKey"), "\(verdicts[1])")
     }
 
@@ -431,7 +431,7 @@ struct FaultTests {
         ]
         let path = "/identitytoolkit.googleapis.com/v1/accounts:signInWithIdp?key=demo-api-key"
         #expect(try fixture.client.post(path, json: body).errorCode == "MISSING_OR_INVALID_NONCE")
-        // What Firebase itself asks of Apple can fail, too.
+        // Firebase's own requests to Apple can fail, too.
         try fixture.order(["jwks": "empty"], at: ["host": "appleid.apple.com", "path": "/auth/keys"])
         #expect(try fixture.client.post(path, json: body).errorCode == "INVALID_IDP_RESPONSE")
     }

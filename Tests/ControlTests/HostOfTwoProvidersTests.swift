@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `www.googleapis.com` serves Google, and Firebase's methods in version 3.
+/// The host `www.googleapis.com` serves Google, and Firebase's methods in version 3.
 @Suite("A host of two providers")
 struct HostOfTwoProvidersTests {
     static let legacy = "/www.googleapis.com/identitytoolkit/v3/relyingparty"

@@ -91,9 +91,9 @@ struct MailCallTests {
         try resetPassword(of: "ada@example.org")
         let answer = try wire.receive()
         #expect((answer.json["messages"] as? [[String: Any]])?.first?["to"] as? String == "ada@example.org")
-        // Not when the minute is over.
+        // The answer comes before the minute is over.
         #expect(ContinuousClock.now - began < .seconds(50))
-        // What is there already isn't waited for.
+        // A call doesn't wait for a message that is there already.
         #expect(try messages("to=ada@example.org&wait=30s").count == 1)
         #expect(try messages("to=nobody@example.org&wait=100ms").isEmpty)
     }
@@ -189,7 +189,7 @@ struct MailCallTests {
         ] {
             let answer = try client.get(path)
             #expect(answer.status == 200)
-            // Soft line breaks could divide a code.
+            // Soft line breaks could split a code.
             let text = answer.text.replacingOccurrences(of: "=\r\n", with: "")
             #expect(text.contains("masked-") || path.hasSuffix("inbox"), "\(path)")
             for secret in secrets { #expect(!text.contains(secret), "\(path)") }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What surprises in an answer that refuses nothing is a note, and counts nowhere as a refusal.
+/// A surprise in an answer that refuses nothing is a note, and is nowhere counted as a refusal.
 @Suite("Notes") struct NoteTests {
     private static let api = "/_understudy/v1"
 
@@ -78,7 +78,7 @@ import Testing
         #expect(came?.last?["diagnosis"] == nil)
     }
 
-    // https://datatracker.ietf.org/doc/html/rfc8628#section-3.5: authorization_pending is no failure.
+    // The error authorization_pending isn't a failure: https://datatracker.ietf.org/doc/html/rfc8628#section-3.5
     @Test("a device that asks before the person has decided isn't refused")
     func pending() throws {
         let server = try TestServer.world()
@@ -103,7 +103,7 @@ import Testing
         let client = TestClient(port: server.port)
         let first = NoteTests.surprises[0]
         var ids: [String] = []
-        // The same link twice is two sign-ins.
+        // The same link twice makes two sign-ins.
         for _ in 0..<2 {
             let moved = try first.ask(client)
             let target = moved.location.drop { $0 != "?" }

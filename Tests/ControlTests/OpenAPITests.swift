@@ -177,7 +177,7 @@ struct OpenAPITests {
             #expect(error?["path"] as? String == path, "\(query)")
         }
         #expect(try client.get("/_understudy/v1/requests?limit=2&refused=true&status=4xx&count=1").status == 200)
-        // What a parameter seems to narrow isn't emptied.
+        // A parameter that seems to be a filter must not empty the whole list.
         for (method, path) in [
             ("DELETE", "requests?host=api.github.com"), ("DELETE", "mail?to=nobody@example.com"),
             ("DELETE", "outcomes?provider=apple"), ("DELETE", "faults?host=x"), ("POST", "reset?world=w"),

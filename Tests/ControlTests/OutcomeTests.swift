@@ -9,16 +9,16 @@ struct OutcomeTests {
 
     init() throws { fixture = try FaultFixture() }
 
-    /// The authorization with what is ordered now, and nothing else.
+    /// Sends the authorization with this outcome, and no other.
     private func authorize(_ site: Site, _ outcome: [String: Any]) throws -> Answer {
         try Site.order(outcome.merging(["provider": site.provider]) { $1 }, at: fixture.client)
         let answer = try site.call(fixture.client, "")
-        // The site orders an approval of its own, which is still there.
+        // The site orders an approval of its own, which is still queued.
         _ = try fixture.client.request("DELETE", "\(FaultFixture.api)/outcomes")
         return answer
     }
 
-    /// A store writes all of them with each change.
+    /// The size is limited because a store writes all outcomes with each change.
     @Test("outcomes keep to 1 MiB together, whatever their bytes are")
     func size() throws {
         let scopes = (0..<300).map { "\($0)" + String(repeating: "x", count: 1_000) }
@@ -98,7 +98,7 @@ struct OutcomeTests {
         #expect(try site.call(fixture.client, "").status == 200)
     }
 
-    /// A client of each provider that answers by itself.
+    /// Returns a seed with a client of the provider that needs no page.
     private static func seed(_ provider: String, _ interaction: String) -> String {
         let callback = #""http://localhost:3000/callback""#
         switch provider {
@@ -142,11 +142,11 @@ struct OutcomeTests {
             #expect(try bare(site, failing).location.contains("error=server_error"))
             #expect(!Site.code(try bare(site, approving)).isEmpty)
         }
-        // An ordered outcome goes first.
+        // An ordered outcome has priority.
         #expect(!Site.code(try site.call(cancelling.client, "")).isEmpty)
     }
 
-    /// The site's request without the outcome that it orders.
+    /// Sends the site's request without the outcome that it orders.
     private func bare(_ site: Site, _ fixture: FaultFixture) throws -> Answer {
         let recorded = try site.call(fixture.client, "")
         _ = try fixture.client.request("DELETE", "\(FaultFixture.api)/outcomes")

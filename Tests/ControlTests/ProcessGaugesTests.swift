@@ -10,7 +10,7 @@ struct ProcessGaugesTests {
         let depths = Mutex<Set<Int>>([])
         let gauges = ProcessGauges()
         gauges.addMail {
-            // Where the stack is: lower for each call that lies between.
+            // The address of the stack is lower for each nested call.
             withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { room in
                 let depth = room.baseAddress.map { Int(bitPattern: $0) } ?? 0
                 depths.withLock { _ = $0.insert(depth) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Where the daemon knows why a code or token doesn't work, the diagnosis names this reason and no other.
+/// If the daemon knows why a code or token doesn't work, the diagnosis names this reason and no other.
 @Suite("The one reason of a refusal") struct ReasonTests {
     let fixture: FaultFixture
     private var client: TestClient { fixture.client }
@@ -12,7 +12,7 @@ import Understudy
 
     private static let providers = ["apple", "github", "google", "facebook", "openid"]
 
-    /// The parameters by which a sign-in brings a refresh token.
+    /// The parameters with which a sign-in is answered with a refresh token.
     private static let offline = [
         "google": ["access_type": "offline", "prompt": "consent"], "openid": ["scope": "openid email offline_access"],
     ]
@@ -33,7 +33,7 @@ import Understudy
         }
     }
 
-    /// A request with an access token.
+    /// Sends a request with an access token.
     private func use(_ token: String, at provider: String) throws -> Answer {
         let headers = ["Authorization": "Bearer \(token)", "User-Agent": "tests"]
         switch provider {

@@ -214,7 +214,7 @@ struct ReceivedMailCallTests {
         #expect(
             read.header("In-Reply-To") == "<first@example.com>" && read.header("References") == "<first@example.com>")
         #expect(read.from.map(\.address) == ["ada@home.example"])
-        // An answer to the answer has both in its references.
+        // A reply to the reply has both in its references.
         _ = try post("/m2/replies", ["text": "Welcome", "html": "<p>Welcome</p>", "from": "app@example.com"])
         let second = try #require(submission.submitted.last)
         #expect(second.sender == "app@example.com" && second.recipients == ["ada@home.example"])
@@ -272,7 +272,7 @@ struct ReceivedMailCallTests {
         for path in ["\(ReceivedMailCallTests.mail)/m2", "/_understudy/inbox", "/_understudy/inbox/m2"] {
             #expect(try !client.get(path).text.contains("123456"), "\(path)")
         }
-        // Nobody can find out by searching what isn't shown.
+        // A search can't reveal masked texts.
         for query in ["text=123456", "text=1234", "text=c1f2e3", "subject=123456"] {
             let found = try client.get("\(ReceivedMailCallTests.mail)?\(query)").json["messages"] as? [Any]
             #expect(found?.isEmpty == true, "\(query)")
@@ -281,7 +281,7 @@ struct ReceivedMailCallTests {
         let attachments = try #require(list?.first?["attachments"] as? [[String: Any]])
         #expect(attachments.allSatisfy { $0["withheld"] as? Bool == true && $0["url"] == nil })
         #expect(try client.get("\(ReceivedMailCallTests.mail)/m1/attachments/1").status == 403)
-        // What is left of the raw mail is one that others can read.
+        // The masked raw mail can still be parsed by other programs.
         let raw = ReadMail(try client.get("\(ReceivedMailCallTests.mail)/m1/raw").body)
         #expect(raw.header("Subject") == "Reset your pässword" && raw.html?.contains("masked-") == true)
         #expect(raw.from == [Mailbox("noreply@example.com", name: "Example Shop, Inc.")])

@@ -38,7 +38,7 @@ struct RecordingTests {
         #expect(request?["target"] as? String == "/appleid.apple.com/auth/token")
         #expect((request?["body"] as? String)?.contains("grant%5Ftype=authorization%5Fcode") == true)
         let headers = request?["headers"] as? [[String: String]] ?? []
-        // A balancer may write names of headers in small letters.
+        // A balancer may write names of headers in lower case.
         let contentType = headers.first { $0["name"]?.lowercased() == "content-type" }
         #expect(contentType?["value"]?.contains("urlencoded") == true)
         let response = record["response"] as? [String: Any]
@@ -52,7 +52,7 @@ struct RecordingTests {
         let refused = try Site.redeem("c.0.none.none", at: "apple", fixture.client)
         let last = try #require(try requests("refused=true").last)
         #expect(last["diagnosis"] as? String == refused.diagnosis)
-        // What belongs to the control API itself isn't recorded.
+        // Calls of the control API itself aren't recorded.
         #expect(try requests().allSatisfy { $0["path"] as? String != "\(RecordingTests.api)/outcomes" })
     }
 
@@ -105,7 +105,7 @@ struct RecordingTests {
     @Test("a flow is one: authorization, code, tokens, refresh and revocation", arguments: ["apple", "google"])
     func flows(provider: String) throws {
         let tokens = try Site.signIn(at: provider, fixture.client)
-        // Somebody else's sign-in in between.
+        // Another sign-in comes in between.
         let other = try Site.signIn(at: provider, fixture.client)
         let token = tokens[provider == "apple" ? "refresh_token" : "access_token"] ?? ""
         if provider == "apple" {
@@ -129,7 +129,7 @@ struct RecordingTests {
         #expect(try requests("flow=\(flow)").count == 4)
         let second = try #require(all.first { $0["id"] as? String == other.header("Understudy-Request") })
         #expect(second["flow"] as? String != flow)
-        // A call with a bearer token is the client's whose flow it is.
+        // A call with a bearer token belongs to the client of the token's flow.
         #expect(try requests("flow=\(flow)").allSatisfy { $0["client"] as? String == all.first?["client"] as? String })
     }
 
@@ -170,9 +170,9 @@ struct RecordingTests {
         _ = try client.get("/appleid.apple.com/auth/keys")
         let answer = try #require(try waiting?.receive())
         #expect((answer.json["requests"] as? [Any])?.count == 2)
-        // Not when the minute is over.
+        // The answer comes before the minute is over.
         #expect(ContinuousClock.now - begin < .seconds(50))
-        // Those that are there already are enough.
+        // Exchanges that were recorded earlier are enough.
         #expect(try requests("path=/auth/keys&wait=10s").count == 2)
         let none = try client.get("\(RecordingTests.api)/requests?path=/nowhere&wait=100ms")
         #expect(none.status == 200)
@@ -211,7 +211,7 @@ struct RecordingTests {
         var data: [String: Any] = [:]
         for line in text.split(separator: "\n") {
             if line.hasPrefix("id: "), id.isEmpty { id = String(line.dropFirst(4)) }
-            // Several may come at once: the first one counts.
+            // Several events may come at once: the first one counts.
             if line.hasPrefix("data: "), data.isEmpty {
                 data =
                     try JSONSerialization.jsonObject(with: Data(line.dropFirst(6).utf8)) as? [String: Any] ?? [:]
@@ -271,23 +271,23 @@ struct RecordingTests {
             "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=demo-api-key",
             json: ["email": "a@example.com", "password": "correct \"horse\""])
         secrets += ["correct \\\"horse", "correct \"horse"]
-        // A form post keeps the code in a page.
+        // A form post has the code in a page.
         let page = try fixture.client.get(
             AppleFixture.authorizePath(["response_mode": "form_post", "client_id": "com.example.web.auto"]))
         secrets.append(try #require(page.inputs["code"]))
-        // Another one keeps it in a message to its opener.
+        // A web message has it in a message to the page's opener.
         let message = try fixture.client.get(
             AppleFixture.authorizePath(["response_mode": "web_message", "client_id": "com.example.web.auto"]))
         let posted = Answer.attribute("data-message", of: message.text)
         let authorization = try JSONValue(parsing: posted)["data"]?["authorization"]
         secrets.append(try #require(authorization?["code"]?.string, "\(posted)"))
-        // JSON that calls itself a form, as "curl -d" does.
+        // This is a JSON body with a form's type, as by "curl -d".
         _ = try fixture.client.request(
             "POST", "/identitytoolkit.googleapis.com/v1/accounts:signInWithPassword?key=demo-api-key",
             headers: ["Content-Type": "application/x-www-form-urlencoded"],
             body: Array(#"{"email":"a@example.com","password":"wrong & horse"}"#.utf8))
         secrets.append("wrong & horse")
-        // GitHub answers XML, too.
+        // GitHub answers in XML, too.
         let github = try #require(Site.authorizations.first { $0.provider == "github" })
         let xml = try fixture.client.post(
             "/github.com/login/oauth/access_token",
@@ -297,7 +297,7 @@ struct RecordingTests {
             ], headers: ["Accept": "application/xml"])
         let element = xml.text.components(separatedBy: "<access_token>").last?.components(separatedBy: "<").first
         secrets.append(try #require(element))
-        // What isn't UTF-8 isn't shown in base64 then, where nothing could be masked.
+        // With masking, a body that isn't UTF-8 isn't shown in base64, in which secrets couldn't be masked.
         _ = try fixture.client.request(
             "POST", "/oauth2.googleapis.com/revoke", headers: ["Content-Type": "application/x-www-form-urlencoded"],
             body: Array("token=not-a-secret-of-ours&x=".utf8) + [0xFF])
@@ -319,7 +319,7 @@ struct RecordingTests {
             }
             if path != "/" { #expect(text.contains("masked-"), "\(path)") }
         }
-        // What a token says may be seen; that is what it is decoded for.
+        // The claims of a token may be shown; it is decoded for that.
         #expect(try fixture.client.get("\(RecordingTests.api)/requests").text.contains("\"nonce_supported\":true"))
         #expect(try self.fixture.client.get("\(RecordingTests.api)/requests").text.contains("masked-") == false)
     }
@@ -340,7 +340,7 @@ struct RecordingTests {
         }
         let worlds = try fixture.client.get("\(RecordingTests.api)/worlds").json["worlds"] as? [[String: Any]] ?? []
         let kept = worlds.first { $0["name"] as? String == "large" }?["requests"] as? Int ?? 0
-        // In PostgreSQL, the oldest go once there is a tenth too much.
+        // In PostgreSQL, the oldest are removed once there is a tenth too much.
         let isInPostgreSQL =
             ProcessInfo.processInfo.environment["UNDERSTUDY_STORE"]?.hasPrefix("postgresql:") == true
         #expect((30...(isInPostgreSQL ? 73 : 67)).contains(kept), "\(kept)")

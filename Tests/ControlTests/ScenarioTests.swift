@@ -267,7 +267,7 @@ struct ScenarioTests {
         let fixture = try FaultFixture(options: options)
         #expect(try fixture.client.get("\(FaultFixture.api)/clock").json["frozen"] as? Bool == true)
         #expect(try fixture.client.get("\(FaultFixture.api)/scenarios/mine")["title"] == "Mine")
-        // A call for which Firebase asks a provider, at the start of every world.
+        // For this call Firebase asks a provider, at the start of every world.
         let asking = text.replacingOccurrences(
             of: #"{"call":"POST clock","body":{"freeze":true}}"#,
             with: """
@@ -279,7 +279,7 @@ struct ScenarioTests {
         let asked = try FaultFixture(options: options)
         let recorded = try asked.client.get("\(FaultFixture.api)/requests?host=api.github.com")
         #expect((recorded.json["requests"] as? [Any])?.count == 1, "\(recorded)")
-        // One that plays itself would never end.
+        // A scenario that plays itself would never end.
         for call in ["PUSH clock", "POST scenarios/mine"] {
             try text.replacingOccurrences(of: "POST clock", with: call).write(
                 toFile: file, atomically: true, encoding: .utf8)

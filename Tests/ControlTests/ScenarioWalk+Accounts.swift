@@ -20,7 +20,7 @@ extension ScenarioWalk {
         ScenarioWalk(name: "credential-already-linked") { (client, _) throws in
             #expect(try link(client)["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED")
         } correct: { (client) throws in
-            // As the SDKs do with the updated credential of the error.
+            // The SDKs do so with the updated credential of the error.
             let refused = try link(client)
             let body = FirebaseFixture.postBody("google.com", idToken: refused["oauthIdToken"])
             let signedIn = try identity(client, body, ["pendingToken": refused["pendingToken"] ?? ""])
@@ -32,7 +32,7 @@ extension ScenarioWalk {
         } correct: { (client) throws in
             let signedIn = try resolve(try password(client), client)
             #expect(signedIn["idToken"] != nil, "\(signedIn)")
-            // A client may change the user: the next time, it is as it was.
+            // A client may change the user: the next time, it is as before.
             let changed = try toolkit(
                 "v1/accounts:update", ["idToken": signedIn["idToken"] ?? "", "password": "another password"], client)
             #expect(changed["idToken"] != nil || changed["localId"] != nil, "\(changed)")
@@ -56,7 +56,7 @@ extension ScenarioWalk {
             ], client)
     }
 
-    /// Gives the code that was sent to the phone.
+    /// Enters the code that was sent to the phone.
     private static func resolve(_ first: Answer, _ client: TestClient) throws -> Answer {
         let hint = try #require((first.json["mfaInfo"] as? [[String: Any]])?.first)
         let pending = first["mfaPendingCredential"] ?? ""
@@ -126,7 +126,7 @@ extension ScenarioWalk {
         }
     }
 
-    /// Whether the logout token that the client was sent last is signed with a published key.
+    /// Whether the last logout token that the client got is signed with a published key.
     private static func logoutKey(_ client: TestClient) throws -> Bool {
         let hint = try Site.signIn(at: "openid", client)["id_token"] ?? ""
         #expect(try client.get("/login.corp.example/logout?id_token_hint=\(hint)").text.contains("Signed out"))

@@ -9,7 +9,7 @@ extension ScenarioWalk {
         ScenarioWalk(name: "cancelled-sign-in") { (client, _) throws in
             for site in Site.authorizations {
                 #expect(try site.call(client, "").location.contains("error="), "\(site)")
-                // The approval that was ordered for it is still queued: the correct client's goes behind it.
+                // The approval that was ordered for it is still queued: that of the correct client follows it.
                 #expect(!Site.code(try client.get(site.target())).isEmpty, "\(site)")
             }
         },
@@ -80,7 +80,7 @@ extension ScenarioWalk {
             name: "rotated-keys",
             before: { ["keys": try keys("/appleid.apple.com/auth/keys", $0).joined(separator: " ")] }
         ) { (client, values) throws in
-            // One change for each provider, wherever the next sign-in is.
+            // There is one change for each provider, whatever the next sign-in is.
             let kid = kid(try native(client)["identityToken"] ?? "")
             #expect(!(values["keys"] ?? "").contains(kid))
             #expect(try keys("/appleid.apple.com/auth/keys", client) == [kid])
@@ -159,7 +159,7 @@ extension ScenarioWalk {
             for provider in providers.dropFirst() {
                 #expect(try Site.signIn(at: provider, client)["access_token"] != nil, "\(provider)")
             }
-            // What it signs itself begins a quarter of an hour ago.
+            // Tokens that the client signs itself begin a quarter of an hour ago.
             let secret = try AppleFixture.secret(now: Int64(Date().timeIntervalSince1970) - 900)
             let code = Site.code(try Site.authorizations[0].call(client, ""))
             let answer = try client.post(

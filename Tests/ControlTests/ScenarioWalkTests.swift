@@ -7,7 +7,8 @@ import Understudy
 struct ScenarioWalkTests {
     private static let api = ScenarioWalk.control
 
-    /// The scenarios of the Model Context Protocol need a protected resource: ResourceScenarioTests plays them.
+    /// All scenarios have a walk, except those of the Model Context Protocol, which need a protected resource:
+    /// ResourceScenarioTests plays them.
     @Test("every scenario has a walk")
     func all() throws {
         #expect(ScenarioWalk.all.map(\.name).sorted() == ScenarioTests.names.filter { !$0.hasPrefix("mcp-") })
@@ -22,7 +23,7 @@ struct ScenarioWalkTests {
         let web = #"{"clientID":"web","backchannelLogoutURI":"\#(receiver.url)"}"#
         let fixture = try FaultFixture(seed: #"{"openid":{"issuers":[{"id":"corp","clients":[\#(web)]}]}}"#)
         let client = fixture.client
-        // The last time it is played twice before anybody comes.
+        // In the last round it is played twice before any request.
         for plays in [1, 1, 2] {
             let values = try walk.before(client)
             for _ in 0..<plays {

@@ -2,19 +2,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a client meets in a scenario, and what a correct one does then.
+/// The answers that a client gets in a scenario, and the steps of a correct client.
 struct ScenarioWalk: Sendable, CustomStringConvertible {
     typealias Step = @Sendable (_ client: TestClient) throws -> Void
 
     let name: String
     var values: [String: String] = [:]
-    /// Whether nothing helps before the scenario is over.
+    /// Whether every request fails until the scenario is over.
     var lasts = false
-    /// What people have done before.
+    /// The steps of people before the scenario.
     var before: @Sendable (_ client: TestClient) throws -> [String: String] = { _ in [:] }
-    /// With what `before` has returned.
+    /// The checks in the scenario, with the values that `before` has returned.
     let meets: @Sendable (_ client: TestClient, _ values: [String: String]) throws -> Void
-    /// What must succeed.
+    /// The steps that must succeed.
     var correct: Step = { try ScenarioWalk.everywhere($0) }
 
     var description: String { name }
@@ -38,7 +38,7 @@ struct ScenarioWalk: Sendable, CustomStringConvertible {
         return try client.post("\(control)/apple/authorizations", json: body)
     }
 
-    /// The IDs of published keys.
+    /// Returns the IDs of published keys.
     static func keys(_ path: String, _ client: TestClient) throws -> Set<String> {
         let keys = try client.get(path).json["keys"] as? [[String: Any]] ?? []
         return Set(keys.compactMap { $0["kid"] as? String })
@@ -68,7 +68,7 @@ struct ScenarioWalk: Sendable, CustomStringConvertible {
         try client.post("\(FirebaseFixture.toolkit)/\(call)?key=\(FirebaseFixture.key)", json: body)
     }
 
-    /// Whether the world's clock goes so many seconds ahead of the machine's.
+    /// Whether the world's clock is this number of seconds ahead of the machine's.
     static func isAhead(_ client: TestClient, by seconds: Double) throws -> Bool {
         let before = Date().timeIntervalSince1970
         let now = try client.get("\(control)/clock").json["milliseconds"] as? Double ?? 0

@@ -29,7 +29,7 @@ struct SeedCallTests {
         return all.compactMap { $0["id"] as? String }
     }
 
-    /// Where a sign-in at Google by the new client leads.
+    /// Signs in at Google with the new client, and returns the redirect.
     private func authorize(_ account: String, port: Int = 4711, world: String = "/~w1") throws -> Answer {
         let order = ["provider": "google", "account": account, "outcome": "approve"]
         #expect(try client.post("\(world)\(FaultFixture.api)/outcomes", json: order).status < 300)
@@ -72,7 +72,7 @@ struct SeedCallTests {
         #expect(try client.request("PUT", "/~w1\(SeedCallTests.seed)", body: told.body).status == 200)
         #expect(try client.get("/~w1\(SeedCallTests.seed)").text == told.text)
         #expect(try people() == people(""))
-        // The keys came along.
+        // The keys were copied, too.
         let answer = try client.post(
             "/~w1/appleid.apple.com/auth/token",
             form: [
@@ -97,7 +97,7 @@ struct SeedCallTests {
         let asked = "client_id=\(SeedCallTests.client)&response_type=code&scope=openid&redirect_uri=http://localhost/"
         let unknown = try client.get("/accounts.google.com/o/oauth2/v2/auth?\(asked)")
         #expect(unknown.diagnosis.contains(SeedCallTests.client), "\(unknown.diagnosis)")
-        // The default world can be given one, too.
+        // The default world's seed can be replaced, too.
         #expect(try change("PUT", ["accounts": [["id": "zoe"]]], world: "").status == 200)
         #expect(try people("") == ["zoe"])
         #expect(try people("/~w2").contains("ada"))
@@ -140,7 +140,7 @@ struct SeedCallTests {
             let answer = try client.post(signIn, json: ["email": email, "password": "correct horse"])
             #expect(answer.status == 200, "\(email): \(answer)")
         }
-        // What it begins as has grown; what was made since goes.
+        // The world's seed has grown; rows that were made since are removed.
         _ = try client.post("/~w1\(FaultFixture.api)/reset", json: [:])
         let left = try people()
         #expect(left.contains("ada") && left.contains("zoe") && !left.contains("max"))

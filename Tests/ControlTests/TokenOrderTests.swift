@@ -31,7 +31,7 @@ struct TokenOrderTests {
         #expect(identity["nonce"] as? String == "n")
         #expect((identity["email"] as? String)?.hasSuffix("@privaterelay.appleid.com") ?? false)
         #expect(verdicts[1].claims?["email"] as? String == "ada@example.com", "\(verdicts[1])")
-        // Nothing has been granted by it: the next sign-in is still the first.
+        // The call has granted nothing: the next sign-in is still the first.
         let native = try fixture.client.post(
             Site.natives[0].path, json: ["client": AppleFixture.app, "account": "grace", "scopes": ["fullName"]])
         #expect(native.json["fullName"] != nil)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Understudy
 
-/// Orders that name a client, an account or an error that nobody knows are refused, with what may be meant.
+/// Orders that name an unknown client, account or error are refused, with suggestions.
 @Suite("Names in orders") struct UnknownNameTests {
     let fixture: FaultFixture
 
@@ -71,12 +71,13 @@ import Understudy
     @Test(
         "names that are known beside the listed ones are taken",
         arguments: [
+            // The code is known to the SDKs:
             // https://github.com/firebase/firebase-js-sdk/blob/main/packages/auth/src/api/errors.ts
             ("faults", #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"CAPTCHA_CHECK_FAILED"}}"#),
-            // https://www.rfc-editor.org/rfc/rfc6749#section-8.5: an issuer may have errors of its own.
+            // An issuer may have errors of its own: https://www.rfc-editor.org/rfc/rfc6749#section-8.5
             ("outcomes", #"{"provider":"openid","outcome":"error","error":"mfa_required"}"#),
             ("outcomes", #"{"provider":"github","outcome":"error","error":"temporarily_unavailable"}"#),
-            // Projects whose ID begins so come into being on first use.
+            // Projects with such an ID are made at their first use.
             ("faults", #"{"match":{"client":"demo-another"},"effect":{"status":500}}"#),
         ])
     func taken(call: String, order: String) throws {

@@ -11,7 +11,7 @@ struct WorldPortTests {
 
     init() throws { fixture = try FaultFixture(isAlone: true) }
 
-    /// A client at a new world's own port.
+    /// Returns a client at a new world's own port.
     private func open(_ name: String, listen: Int = 0) throws -> TestClient {
         let made = try fixture.client.post(WorldPortTests.worlds, json: ["name": name, "listen": listen])
         #expect(made.status == 201, "\(made.text)")
@@ -98,7 +98,7 @@ struct WorldPortTests {
             return made.json["localId"] as? String
         }
         #expect(ids[0] != ids[1])
-        // By name: one port, two hosts.
+        // Two host names, by which worlds are named, share one port.
         for name in ["three", "four"] {
             var client = fixture.client
             client.host = "\(name).localhost"

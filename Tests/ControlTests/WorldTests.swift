@@ -19,7 +19,7 @@ struct WorldTests {
             "GET /~gone/_understudy/\(path) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
         #expect(try wire.receive(toHEAD: true).status == 200)
         #expect(try fixture.client.request("DELETE", "\(FaultFixture.api)/worlds/gone").status < 300)
-        // Returns when the body has ended; a stream that stays open lets the test run out of time.
+        // This returns when the body has ended; if a stream stays open, the test times out.
         _ = try wire.chunks()
     }
 
@@ -28,7 +28,7 @@ struct WorldTests {
         let fixture = try FaultFixture(isAlone: true)
         let client = fixture.client
         let failures = Mutex<[String]>([])
-        // Threads, as test runners have them: sixteen at a time.
+        // There are sixteen threads, as in test runners.
         let numbers = Mutex(Array(0..<200))
         let threads = (0..<16).map { _ in
             Thread {
@@ -55,14 +55,14 @@ struct WorldTests {
         if !holds { throw Mismatch(what: what()) }
     }
 
-    /// One test suite, in a world of its own.
+    /// Runs a test suite in a world of its own.
     private static func suite(_ number: Int, _ fixture: FaultFixture, _ client: TestClient) throws {
         let world = "/~suite-\(number)"
         let year = 2030 + number % 60
         let day = String(format: "%02d", 1 + number % 28)
         let time = "\(year)-03-\(day)T00:00:00Z"
         try fixture.clock(["set": time, "freeze": true], world: world)
-        // Each orders another fault, of another length.
+        // Each suite orders a different fault, a different number of times.
         let status = 500 + number % 100
         let times = 1 + number % 3
         try fixture.order(["status": status], at: ["path": "/auth/keys"], ["times": times], world: world)
@@ -77,7 +77,7 @@ struct WorldTests {
         try expect(claims["nonce"] as? String == "world \(number)", "nonce \(claims)")
         let iat = ISO8601DateFormatter().date(from: time).map { Int($0.timeIntervalSince1970) }
         try expect(claims["iat"] as? Int == iat, "iat \(claims)")
-        // Somebody signs up at Firebase: the only one in this world.
+        // A user signs up at Firebase: the only one in this world.
         let made = try client.post(
             "\(world)/identitytoolkit.googleapis.com/v1/accounts:signUp?key=demo-api-key",
             json: ["email": "same@example.com", "password": "correct horse"])
@@ -186,7 +186,7 @@ struct WorldTests {
         #expect((memory?["worlds"] as? [String: Any])?["untouched"] as? Int ?? 0 > 0)
     }
 
-    /// Asks for something that changes nothing in as many worlds, on one connection.
+    /// Sends requests that change nothing to this number of worlds, on one connection.
     private static func look(at count: Int, _ port: Int) throws {
         let wire = try Wire(port: port)
         for first in stride(from: 0, to: count, by: 50) {
