@@ -4,7 +4,7 @@ import Testing
 
 @testable import Understudy
 
-/// What a person's page shows of each provider, and that its buttons do at the provider what they say.
+/// A person's page shows each provider's data, and its buttons act at the provider.
 @Suite struct AccessTests {
     private static let control = "/_understudy/v1"
     private let fixture: InspectorFixture
@@ -12,14 +12,14 @@ import Testing
 
     init() throws { fixture = try InspectorFixture() }
 
-    /// The values of the buttons with a label and, after a colon, of what.
+    /// Returns the values of the buttons with this label, to which a colon and the item's name may be added.
     private func buttons(_ label: String, on page: Answer) -> [String] {
         page.text.components(separatedBy: "<button ").dropFirst().filter { tag in
             Answer.attribute("aria-label", of: tag) == label
         }.map { Answer.attribute("value", of: $0) }
     }
 
-    /// Presses the one button of that label, and returns the page that follows.
+    /// Presses the only button with this label, and returns the page that follows.
     @discardableResult
     private func press(_ label: String, on path: String = "people/ada", place: Int = 0) throws -> Answer {
         let found = buttons(label, on: try fixture.page(path))
@@ -97,7 +97,7 @@ import Testing
         let page = try fixture.page("people/ada").text
         #expect(page.contains("GET /user/emails") && page.contains("analytical-engines"))
         #expect(page.contains(first) && page.contains("user:email"))
-        // The newest token stands first.
+        // The newest token is first.
         try press("Revoke: access token, Example, answered automatically")
         #expect(try status(second) == 401)
         #expect(try status(first) == 200)
@@ -175,7 +175,7 @@ import Testing
         try press(String(label))
         #expect(!(try fixture.page("people/ada").text.contains("session at")))
         let bearer = ["Authorization": "Bearer \(token)"]
-        // A grant for offline access outlives the session.
+        // A grant for offline access remains when the session ends.
         #expect(try client.get("/oidc/corp/userinfo", headers: bearer).status == 200)
         try press("Revoke: access token, Example")
         #expect(try client.get("/oidc/corp/userinfo", headers: bearer).status == 401)
@@ -207,7 +207,7 @@ import Testing
         try press(label)
         let answer = try fixture.submit("people/ada/act", ["action": key], from: "people/ada")
         #expect(answer.status == 409 && answer.text.contains("isn&#39;t there any more"))
-        // A button of one person does nothing on another's page.
+        // A button of one person does nothing on another person's page.
         _ = try signInAtGitHub()
         let again = try #require(buttons(label, on: try fixture.page("people/ada")).first)
         #expect(try fixture.submit("people/grace/act", ["action": again], from: "people/grace").status == 409)

@@ -142,13 +142,14 @@ import Understudy
             "requests/\(ids[0])?with=\(ids[1])", "requests/\(try ExchangeTests.last(fixture, path: "authorize"))",
         ]
         for path in paths {
-            // A body that is saved may be that of a refusal, which the test's client would take for one of its own.
+            // A saved body may be that of a refusal, which the test's client would take for a refusal of its own
+            // request.
             let wire = Wire.asking(port: fixture.server.port, "/_understudy/\(path)")
             let page = try #require(try wire?.receive())
             #expect(page.status == 200)
             for secret in secrets { #expect(!page.text.contains(secret), "\(path)") }
         }
-        // Claims of decoded tokens stay, as in the recording.
+        // Claims of decoded tokens aren't masked, as in the recording.
         #expect(try fixture.shown(native).words.contains("expires in 23 h"))
         #expect(try fixture.shown(bad).words.contains("Secrets are masked: put your own in."))
     }

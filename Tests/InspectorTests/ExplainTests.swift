@@ -55,7 +55,7 @@ import Testing
             .replacingOccurrences(of: "STATE", with: fields["state"] ?? "")
         let found = try fixture.explain("https://app.example/callback\(text)").findings
         #expect(found.contains { $0.contains(words) }, "\(found)")
-        // The body of a form_post says the same.
+        // The body of a form_post is explained in the same way.
         guard !parameters.hasPrefix("#") else { return }
         let posted = try fixture.explain(String(text.dropFirst()))
         #expect(posted.kind == "What a sign-in brought back")

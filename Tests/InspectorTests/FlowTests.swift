@@ -11,19 +11,19 @@ import Understudy
 
     init() throws { fixture = try InspectorFixture() }
 
-    /// The page of the newest sign-in.
+    /// Returns the page of the newest sign-in.
     private func newest() throws -> Answer {
         let id = try fixture.page().text.firstMatch(of: /flows\/(r\d+)"/)?.1
         return try fixture.page("flows/\(try #require(id))")
     }
 
-    /// The diagram for wide screens.
+    /// Returns the diagram for wide screens.
     private func diagram(_ page: Answer) -> String {
         String(page.text.components(separatedBy: "<svg class=\"flow-diagram wide\"").dropFirst().first ?? "")
             .components(separatedBy: "</svg>")[0]
     }
 
-    /// What a screen reader says of the diagram's arrows.
+    /// Returns the texts of the diagram's arrows for screen readers.
     private func arrows(_ page: Answer) -> [String] {
         diagram(page).matches(of: /aria-label="([^"]*)" class="flow-arrow/).map { String($0.1) }
     }
@@ -44,7 +44,7 @@ import Understudy
                 "Backend to GitHub: redeem code, POST /login/oauth/access_token",
                 "GitHub answers Backend: 200 access token ",
             ])
-        // Each arrow leads to its exchange.
+        // Each arrow links to its exchange.
         #expect(page.text.contains("/_understudy/requests/r"))
         #expect(page.text.contains("Signed in") && page.text.contains("Ada Lovelace"))
     }
@@ -69,7 +69,7 @@ import Understudy
         let arrows = arrows(page)
         #expect(arrows.first?.hasPrefix("App to Apple: sign in natively") == true)
         #expect(arrows.contains("Firebase Authentication to Apple: get keys, GET /auth/keys"))
-        // What the service asks stands between its request and its answer.
+        // The service's own requests are between its request and its answer.
         #expect(arrows.last?.hasPrefix("Firebase Authentication answers App: 200 ID token") == true)
         #expect(page.text.contains("200 code, ID token with nonce"))
     }
@@ -141,7 +141,7 @@ import Understudy
         return wire
     }
 
-    /// The stream's next event that has rows.
+    /// Returns the stream's next event with rows.
     private func rows(_ wire: Wire) throws -> String {
         while let chunk = try wire.chunk() {
             if chunk.contains("event: rows") { return chunk }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What all pages have.
+/// The parts that all pages have.
 @Suite struct FrameTests {
     let fixture: InspectorFixture
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever an exchange holds, its page is a page, and the command that repeats it is one command.
+/// Whatever the texts of an exchange, its page stays well-formed, and the command that repeats it is a single command.
 @Suite("Hostile exchanges") struct HostileExchangeTests {
     let fixture: InspectorFixture
 
@@ -10,7 +10,7 @@ import Testing
 
     static let markup = "\"'><script>window.hacked=1</script><img src=x onerror=alert(1)>"
 
-    /// Sends the request as bytes, since no client library would.
+    /// Sends the request as bytes, since no client library would send it.
     private func send(_ head: String, _ body: [UInt8] = []) throws -> Answer {
         let wire = try Wire(port: fixture.server.port)
         wire.send(
@@ -114,11 +114,11 @@ import Testing
         let command = try fixture.shown(first).element("command")
         #expect(command.utf8.allSatisfy { $0 == 0x0A || (0x20..<0x7F).contains($0) })
         var id = ""
-        // What is one shell's text may be another one's command.
+        // A text to one shell may be a command to another.
         for shell in ["bash", "sh"] {
             let run = try Shell.run(shell, ["-c", command.replacingOccurrences(of: "curl -i", with: "curl -s -i")])
             #expect(run.status == 0, "\(command)\n\(run.errors)")
-            // A balancer may write names of headers in small letters.
+            // A balancer may write names of headers in lower case.
             id = String(try #require(run.output.firstMatch(of: #/Understudy-Request: (r\d+)/#.ignoresCase())?.1))
             let sent = try fixture.page("requests/\(id)/request-body").body
             #expect(sent == Array(body.utf8))

@@ -51,7 +51,7 @@ struct InboxTests {
         #expect(first.contains("/_understudy/inbox?kind=text&amp;before=m2\">Older</a>"))
         let second = try fixture.page("inbox?kind=text&before=m2").text
         #expect(second.contains("inbox/m1\"") && second.contains(">Newest</a>") && !second.contains(">Older</a>"))
-        // A later page stays as it is.
+        // A later page isn't updated.
         #expect(!second.contains("data-events"))
     }
 
@@ -82,7 +82,7 @@ struct InboxTests {
         ] { #expect(rules.contains(rule)) }
         #expect(frame.header("X-Content-Type-Options") == "nosniff")
         try call("sendVerificationCode", ["phoneNumber": "+15555550123"])
-        // A text has no HTML.
+        // A text message has no HTML.
         #expect(try fixture.page("inbox/m2/html").status == 404)
         #expect(try fixture.page("inbox/m1/html", headers: ["Origin": "https://other.example"]).status == 403)
     }

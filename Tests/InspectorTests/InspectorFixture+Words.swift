@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Answer {
-    /// What a person reads on a page: without markup, entities resolved, white space drawn together.
+    /// The text of a page as a person reads it: without markup, with entities resolved and white space collapsed.
     var words: String {
         let bare = text.replacing(#/<[^>]*>/#, with: " ")
         let resolved = [
@@ -14,7 +14,7 @@ extension Answer {
         return resolved.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The text of the element with this ID.
+    /// Returns the text of the element with this ID.
     func element(_ id: String) -> String {
         guard let start = text.range(of: "id=\"\(id)\""), let open = text[start.upperBound...].firstIndex(of: ">")
         else {
@@ -37,14 +37,14 @@ extension InspectorFixture {
         try client.post("\(world.map { "/~\($0)" } ?? "")\(InspectorFixture.control)/\(path)", json: body)
     }
 
-    /// A native sign-in of Ada's.
+    /// Signs Ada in natively.
     func native(nonce: String? = hash, world: String? = nil) throws -> Answer {
         var body: [String: Any] = ["client": AppleFixture.app, "scopes": ["fullName", "email"], "account": "ada"]
         body["nonce"] = nonce
         return try call("apple/authorizations", body, world: world)
     }
 
-    /// A code of GitHub's in a redirect to its callback.
+    /// Returns the URL with a code of GitHub's in a redirect to its callback.
     func gitHubCallback(state: String = "a-state-of-the-session") throws -> String {
         _ = try call("outcomes", ["provider": "github", "outcome": "approve", "account": "ada"])
         let query = TestClient.encode(["client_id": "Iv1.0123456789abcdef", "state": state])
@@ -60,7 +60,7 @@ extension InspectorFixture {
 
     func shown(_ answer: Answer) throws -> Answer { try page("requests/\(answer.exchangeID)") }
 
-    /// What the control API explains: all findings' texts, those that are wrong with a mark before them.
+    /// Returns the control API's explanation: the texts of all findings, with a mark before those that are wrong.
     func explain(_ value: String, rawNonce: String? = nil) throws -> (kind: String, findings: [String]) {
         var body = ["value": value]
         body["rawNonce"] = rawNonce

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Understudy
 
-/// A daemon whose inspector is looked at.
+/// A daemon for tests of the inspector.
 final class InspectorFixture: Sendable {
     let server: TestServer
     let client: TestClient
 
-    /// With `isAlone` or `options`, the daemon is the test's own.
+    /// Starts a daemon, or uses the shared one. With `isAlone` or `options`, it is the test's own.
     init(options: RunningServer.Options? = nil, isAlone: Bool = false) throws {
         let isShared = !isAlone && options == nil
         server =
@@ -18,7 +18,7 @@ final class InspectorFixture: Sendable {
 
     deinit { server.stop() }
 
-    /// A page, as a browser asks for it: `path` is below the inspector's address, such as `people/ada`.
+    /// Requests a page as a browser does: `path` is below the inspector's address, such as `people/ada`.
     func page(_ path: String = "", world: String? = nil, headers: [String: String] = [:]) throws -> Answer {
         try client.get(
             "\(world.map { "/~\($0)" } ?? "")/_understudy/\(path)",

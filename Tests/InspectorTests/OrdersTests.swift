@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is ordered by forms, and what is waiting.
+/// Orders are made by forms, and waiting ones are listed.
 @Suite struct OrdersTests {
     let fixture: InspectorFixture
 
@@ -47,7 +47,7 @@ import Testing
             "orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/authorize"]
         ).text
         #expect(authorization.contains("value=\"state\"") && authorization.contains("name=\"otherError\""))
-        // Another provider's endpoint isn't offered, however the address is written.
+        // Another provider's endpoint isn't offered, even if the address names it.
         let mixed = try query("orders/fault", ["provider": "github", "endpoint": "POST appleid.apple.com/auth/token"])
         #expect(!mixed.text.contains("What goes wrong</legend>"))
     }
@@ -135,7 +135,7 @@ import Testing
             ["effect": "error", "error": "invalid_grant", "description": "it's over", "preview": "1"]
                 .merging(OrdersTests.tokenEndpoint) { $1 })
         #expect(answer.status == 200 && answer.text.contains("id=\"sent-json\""))
-        // A single quote ends the shell's word, and is written beside it.
+        // A single quote ends the shell's word, and is written between two words.
         #expect(answer.text.contains(#"it&#39;\&#39;&#39;s over"#))
         #expect(try queued("faults").isEmpty)
     }

@@ -18,7 +18,7 @@ import Testing
         try client.get("\(PeopleTests.control)/accounts/\(id)").json
     }
 
-    /// What a form remembers of how things were when it was made.
+    /// Returns the values that a form stores from when it was made.
     private func earlier(_ id: String) throws -> String {
         try #require(try fixture.page("people/\(id)/edit").inputs["earlier"])
     }
@@ -64,7 +64,7 @@ import Testing
         #expect((made["github"] as? [String: Any])?["login"] as? String == "maxi")
         #expect((made["github"] as? [String: Any])?["followers"] as? Int == 7)
         #expect((made["openid"] as? [String: Any])?["groups"] as? [String] == ["a", "b"])
-        // A box that isn't ticked says no.
+        // A box that isn't ticked means no.
         #expect((made["apple"] as? [String: Any])?["shareEmail"] as? Bool == false)
         #expect(made["email"] as? String == "max@example.com")
     }
@@ -100,7 +100,7 @@ import Testing
         #expect(changed["email"] as? String == "new@example.com")
         let emails = (changed["github"] as? [String: Any])?["emails"] as? [[String: Any]]
         #expect(emails?.first?["email"] as? String == "new@example.com")
-        // An emptied field gets its default back.
+        // A cleared field gets its default back.
         _ = try fixture.submit(
             "people/max/edit",
             ["field.email": "", "field.emailVerified": "on", "field.apple.shareEmail": "on"], from: "people/max/edit")
@@ -115,7 +115,7 @@ import Testing
             try fixture.submit("people/ada/edit", boxes.merging(fields) { $1 }, from: "people/ada/edit")
         }
         #expect(try save(["field.name.given": "Augusta"]).status == 303)
-        // This form is older than the change, and doesn't touch it.
+        // This form is older than the change, and keeps it.
         #expect(try save(["field.phoneNumber": "+15555550199"]).status == 303)
         #expect((try account("ada")["name"] as? [String: Any])?["given"] as? String == "Augusta")
         #expect(try account("ada")["phoneNumber"] as? String == "+15555550199")
@@ -123,7 +123,7 @@ import Testing
         #expect(refused.status == 409)
         #expect(refused.text.contains("somebody else has changed it to Augusta since"))
         #expect(refused.text.contains("value=\"Adele\""))
-        // The answer is a form that knows how things are now.
+        // The answer is a form with the present values.
         let now = try #require(refused.inputs["earlier"])
         #expect(try save(["field.name.given": "Adele", "earlier": now]).status == 303)
         #expect((try account("ada")["name"] as? [String: Any])?["given"] as? String == "Adele")
@@ -159,7 +159,7 @@ import Testing
             #expect(!page.text.contains("<script>") && !page.text.contains("<img") && !page.text.contains("<b>"))
         }
         #expect(!(try fixture.page("people/eve").text.contains("\u{202E}")))
-        // A form that changes something else leaves such a name as it is.
+        // A form that changes another field keeps such a name.
         let answer = try fixture.submit(
             "people/eve/edit",
             [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Understudy
 
-/// The page on which a provider refuses a sign-in leads to the request, and to what the seed lacks.
+/// The page on which a provider refuses a sign-in links to the request, and to what the seed lacks.
 @Suite struct RefusalPageTests {
     private static let other = "http://localhost:3001/elsewhere"
 

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { fixture = try InspectorFixture() }
 
-    /// The name of the page's first field.
+    /// Returns the name of the page's first field.
     private func parameter(of path: String) throws -> String {
         let page = try fixture.page(path).text
         let start = try #require(page.range(of: "name=\"parameter."))

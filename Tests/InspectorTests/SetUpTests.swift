@@ -11,7 +11,7 @@ import Testing
 
     private var origin: String { "http://localhost:\(fixture.client.port)" }
 
-    /// The addresses of all guides, as the first page links them.
+    /// Returns the addresses of all guides, from the links on the first page.
     private func guides(world: String? = nil) throws -> [String] {
         let page = try fixture.page("setup", world: world).text
         let links = page.components(separatedBy: "/_understudy/setup/").dropFirst()
@@ -44,7 +44,7 @@ import Testing
         let google = try fixture.page("setup/google", world: "anna").text
         #expect(google.contains("\(origin)/~anna/oauth2.googleapis.com/token"))
         #expect(!google.contains("\(origin)/oauth2.googleapis.com/token"))
-        // SDKs that take a host and a port only are told how to get them.
+        // For SDKs that take only a host and a port, the guide says how to get them.
         #expect(try fixture.page("setup/firebase-web", world: "anna").text.contains("Give it a port of its own"))
         let host = try fixture.client.get(
             "/_understudy/setup/firebase-web",
@@ -61,7 +61,7 @@ import Testing
         for guide in guides {
             let page = try fixture.page("setup/\(guide)")
             #expect(page.status == 200, "\(guide)")
-            // An address of a provider's, up to what can't be a part of it.
+            // Each rest begins with the path of a provider's URL.
             for rest in page.text.components(separatedBy: origin).dropFirst() {
                 let path = String(rest.prefix { !"\"'<&, \\\n".contains($0) })
                 guard path.count > 1, !path.hasPrefix("/_understudy/"), !path.contains("…"), !path.contains("{") else {
@@ -73,7 +73,7 @@ import Testing
         #expect(asked.count > 25)
         for path in asked.sorted() where path.split(separator: "/").count > 1 && !path.hasSuffix("/") {
             let answers = try ["GET", "POST"].map { try fixture.client.request($0, path) }
-            // One that has no endpoint itself is where others are below.
+            // A path without an endpoint of its own is the base of others.
             let isBase = ["/api/v3", "/graph.facebook.com/v19.0", "/oidc/corp"].contains { path.hasSuffix($0) }
             let isServed = answers.contains { answer in
                 let diagnosis = answer.header("Understudy-Diagnosis") ?? ""
@@ -117,7 +117,7 @@ import Testing
         #expect(arrived.contains("The first request has come.") && arrived.contains(">refused</span>"))
         #expect(arrived.contains("Password"))
         #expect(arrived.contains("/_understudy/requests/r"))
-        // It was a browser's, and no other SDK's.
+        // The request was a browser's, not another SDK's.
         let admin = try fixture.page("setup/firebase-admin").text
         #expect(admin.contains("No request of such a client") && admin.contains("The last request of all"))
         #expect(try fixture.page("setup", world: "w1").text.contains("No request has come"))

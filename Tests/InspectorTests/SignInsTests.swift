@@ -11,7 +11,7 @@ import Understudy
 
     private init(_ fixture: InspectorFixture) { self.fixture = fixture }
 
-    /// The rows of a page of sign-ins, in its order, without tags.
+    /// Returns the rows of a page of sign-ins, in its order, without tags.
     static func rows(_ page: Answer) -> [String] {
         page.text.components(separatedBy: "<li class=\"flow\"").dropFirst().map { row in
             let end = row.range(of: "</li>")?.lowerBound ?? row.endIndex

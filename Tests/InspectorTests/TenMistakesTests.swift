@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 import Understudy
 
-/// The ten commonest mistakes, each made as an app makes it: the sign-in's page alone says what to do.
+/// The ten most common mistakes, each made as an app makes it: the sign-in's page alone says what to do.
 @Suite struct TenMistakesTests {
     enum Mistake: String, CaseIterable {
         case rawNonce, callbackTwice, appIDOnTheWeb, expiredSecret, insecureReturnURL, lostCookie, missingScope
         case unverifiedAddress, wrongAudience, clockSkew
 
-        /// What the page says.
+        /// The texts that the page must have.
         var words: [String] {
             switch self {
             case .rawNonce:
@@ -37,7 +37,7 @@ import Understudy
         let id = try #require(list.firstMatch(of: /flows\/(r\d+)"/)?.1)
         let page = try fixture.page("flows/\(id)").text
         for words in mistake.words { #expect(page.contains(words), "\(words)") }
-        // The list, too, says it in full.
+        // The list has the whole text, too.
         #expect(list.contains(mistake.words[0]))
     }
 

@@ -3,7 +3,7 @@ import JOSE
 import TestSupport
 import Testing
 
-/// A broken token, and what the page of its exchange says of it.
+/// A broken token, and the words about it on the page of its exchange.
 struct BrokenToken: Sendable, CustomStringConvertible {
     /// The effect's `token`, as JSON.
     let effect: String
@@ -50,7 +50,7 @@ struct BrokenToken: Sendable, CustomStringConvertible {
     ]
 }
 
-/// A nonce's way from the app over Apple to Firebase, and what the page says of it.
+/// A nonce on its way from the app over Apple to Firebase, and the words about it on the page.
 struct NonceWay: Sendable, CustomStringConvertible {
     let description: String
     let sent: String?
@@ -123,7 +123,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
         let words = try fixture.shown(signIn).words
         #expect(words.contains(token.words))
         #expect(words.contains("Wrong:") && words.contains(#/[0-9]+ things? (is|are) wrong/#))
-        // The same in the control API, of the token alone; its recording knows who made it.
+        // The control API says the same about the token alone; its recording knows the provider that made it.
         let explained = try fixture.explain(signIn["identityToken"] ?? "").findings
         #expect(explained.contains { $0.hasPrefix("WRONG") && $0.contains(token.words) })
     }
@@ -137,7 +137,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
             json: ["requestUri": "http://localhost", "postBody": body, "returnSecureToken": true] as [String: Any])
         #expect(try fixture.shown(assertion).words.contains(way.words))
         guard let handed = way.handed else { return }
-        // Without the flow, from both values.
+        // Without the flow, both values are given.
         _ = try fixture.call("reset", [:])
         let explained = try fixture.explain(token ?? "", rawNonce: handed).findings
         let words = way.words.replacingOccurrences(of: "Firebase Authentication was handed", with: "was given here")

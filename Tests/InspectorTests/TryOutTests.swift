@@ -12,10 +12,10 @@ import Testing
 
     private var origin: String { "http://localhost:\(fixture.client.port)" }
 
-    /// The path of a URL at this daemon.
+    /// Returns the path of a URL at this daemon.
     private func path(_ url: String) -> String { url.hasPrefix(origin) ? String(url.dropFirst(origin.count)) : url }
 
-    /// Asks for a URL as a browser does. Hosts below localhost are this daemon, too.
+    /// Requests a URL as a browser does. Hosts below localhost are this daemon, too.
     private func open(_ url: String) throws -> Answer {
         var headers = ["Accept": "text/html"]
         let parts = url.hasPrefix("http://") ? url.dropFirst(7).split(separator: "/", maxSplits: 1) : []
@@ -24,7 +24,7 @@ import Testing
         return try fixture.client.get("/\(parts[1])", headers: headers)
     }
 
-    /// The links of the empty list, by their titles.
+    /// Returns the links of the empty list, by their titles.
     private func links(world: String? = nil) throws -> [String: String] {
         let page = try fixture.page("", world: world).text
         let links = page.matches(of: #/href="([^"]*/_understudy/try\?[^"]*)">Sign in with <bdi>([^<]*)</#)
@@ -34,7 +34,7 @@ import Testing
             })
     }
 
-    /// Goes on from `url` until a page comes, which is returned.
+    /// Follows redirects from `url` to a page, which is returned.
     private func follow(_ url: String) throws -> Answer {
         var answer = try open(url)
         for _ in 0..<8 {
@@ -44,7 +44,7 @@ import Testing
         return answer
     }
 
-    /// Ada signs in at `provider`; the callback page.
+    /// Signs Ada in at `provider`, and returns the callback page.
     private func signIn(_ title: String, _ provider: String, world: String? = nil) throws -> Answer {
         let prefix = world.map { "/~\($0)" } ?? ""
         let order = try fixture.client.post(
@@ -91,7 +91,7 @@ import Testing
         } else {
             #expect(redeemed.text.contains("Who it is"))
         }
-        // The sign-in is one of the list's, and has ended.
+        // The sign-in is in the list, and has ended.
         let list = try fixture.page("").text
         #expect(list.contains("Signed in") && !list.contains("badge bad"))
         let again = try fixture.submit("callback/redeem", fields)

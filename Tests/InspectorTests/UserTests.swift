@@ -4,7 +4,7 @@ import Testing
 
 @testable import Understudy
 
-/// The pages of app users: directories, users, and what an administrator can do with them.
+/// The pages of app users: directories, users, and an administrator's actions.
 @Suite struct UserTests {
     private static let toolkit = "/identitytoolkit.googleapis.com/v1"
     private static let project = "users/firebase%3Ademo-app"
@@ -74,7 +74,7 @@ import Testing
             let path = "\(UserTests.toolkit)/accounts:signUp?key=demo-\(1000 + number)"
             #expect(try client.post(path, json: ["returnSecureToken": true]).status == 200)
         }
-        // A project of digits only, made where keys are taken on trust.
+        // This project has an ID of digits only, and is made where keys are taken on trust.
         let data = Array(#"{"localId":"one"}"#.utf8)
         let made = try client.request(
             "POST", "\(UserTests.toolkit)/projects/12345/accounts",
@@ -140,7 +140,7 @@ import Testing
         let first = try signUp("max@example.com")
         let second = try signIn("max@example.com")
         let path = path(first)
-        // The newest session stands first.
+        // The newest session is first.
         #expect(try press("Revoke: refresh token, password", on: path).status == 303)
         #expect(try refresh(second["refreshToken"]) == 400)
         #expect(try refresh(first["refreshToken"]) == 200)
@@ -160,7 +160,7 @@ import Testing
                 == 200)
         let page = try fixture.page(path).text
         #expect(page.contains("github.com") && page.contains("1815") && page.contains("my phone"))
-        // Whoever has that number at GitHub is one click away.
+        // The person with that number at GitHub is linked.
         #expect(page.contains("/_understudy/people/ada\""))
         #expect(try press("Unlink: github.com", on: path).status == 303)
         #expect(try press("Remove: my phone", on: path).status == 303)

@@ -16,7 +16,7 @@ import Testing
         let page = try fixture.page("worlds").text
         #expect(page.contains("href=\"http://localhost:\(fixture.client.port)/~w1/_understudy/\">w1</a>"))
         #expect(page.contains("<span class=\"badge bad\">1</span>"))
-        // Each is reset from any other.
+        // Each world can be reset from any other.
         #expect(try fixture.submit("worlds/reset", ["name": "w1"], world: "w2").status == 303)
         #expect(!(try fixture.page("worlds").text.contains("badge bad")))
         #expect(try fixture.submit("worlds/delete", ["name": "w1"]).status == 303)
