@@ -24,7 +24,7 @@ final class MailFixture: Sendable {
 
     func wire() throws -> MailWire { try MailWire(port: port) }
 
-    /// Documents of a list that the control API gives.
+    /// Returns the documents of a list in the control API.
     func list(_ path: String, _ member: String, world: String? = nil) throws -> [[String: Any]] {
         let prefix = world.map { "/~\($0)" } ?? ""
         return try client.get("\(prefix)\(MailFixture.api)/\(path)").json[member] as? [[String: Any]] ?? []
@@ -36,7 +36,7 @@ final class MailFixture: Sendable {
 
     func mails(world: String? = nil) throws -> [[String: Any]] { try list("mail", "messages", world: world) }
 
-    /// What the recording shows of a conversation.
+    /// Returns the recording's text of a conversation.
     static func conversation(_ exchange: [String: Any]?) -> String {
         (exchange?["request"] as? [String: Any])?["body"] as? String ?? ""
     }

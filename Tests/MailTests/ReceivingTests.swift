@@ -81,7 +81,7 @@ struct ReceivingTests {
             #expect(reply?.hasPrefix("550 5.6.0") == true, "\(reply ?? "")")
         }
         #expect(try fixture.client.get("\(MailFixture.api)/worlds").text.contains("\"smtp\":\"localhost:\(own)\""))
-        // A world's port goes with it.
+        // A world's port is closed with the world.
         #expect(try fixture.client.request("DELETE", "\(MailFixture.api)/worlds/own").status == 204)
         #expect(throws: (any Error).self) { try Wire(port: own) }
     }
@@ -137,7 +137,7 @@ struct ReceivingTests {
         #expect(found.first?["path"] as? String == "/DATA" && found.first?["host"] as? String == "d.test")
         #expect((found.first?["diagnosis"] as? String)?.contains("closed the connection") == true)
         #expect(try fixture.mails().isEmpty)
-        // One that was given up isn't.
+        // A message that was cancelled isn't in the inbox.
         wire = try fixture.wire()
         #expect(wire?.codes("EHLO a", "MAIL FROM:<a@b.test>", "RCPT TO:<c@d.test>", "RSET") == [250, 250, 250, 250])
         wire = nil

@@ -8,7 +8,7 @@ struct RelayedMailTests {
 
     init() throws { fixture = try MailFixture() }
 
-    /// Grace signs in with a hidden address, which is returned.
+    /// Signs Grace in with a hidden address, which is returned.
     private func hide(world: String = "") throws -> String {
         let answer = try fixture.client.post(
             "\(world)\(MailFixture.api)/apple/authorizations",
