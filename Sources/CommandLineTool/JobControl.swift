@@ -1,6 +1,7 @@
 import Platform
 
-/// Waits for a command, and does for its process group what the terminal and the shell do for this process's group.
+/// Waits for a command that has a process group of its own. Signals, stops and the terminal's foreground reach only this
+/// process, and are passed on to the command's group.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?

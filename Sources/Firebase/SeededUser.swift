@@ -49,7 +49,7 @@ package struct SeededUser: SchemaObject {
 }
 
 extension User.Link {
-    /// Reads a link. `email` is the user's address.
+    /// Reads a link to a provider's identity from the seed. Without an address of its own, it has `email`, the user's.
     fileprivate init(_ fields: inout Fields, of email: String?) {
         let providerId = fields("providerId", .text(.nonEmpty), "Such as github.com.")
         let rawId = fields("rawId", .text(.nonEmpty), "The provider's identifier of the person.")

@@ -1,6 +1,6 @@
 /// Receives the mail of a server, and decides about it.
 package protocol MailReceiver: Sendable {
-    /// Begins a conversation with a client that has connected. `label` is the port's: the world for all of its mail.
+    /// Begins a conversation with a client that has connected. `label` is the label of the port, which names the world that all mail to this port is for.
     func open(_ label: String?) -> any MailConversation
 }
 

@@ -105,7 +105,7 @@ package struct EndpointTraits: Sendable {
             partOf: partOf)
     }
 
-    /// Returns the traits of a native sign-in by the control API.
+    /// Returns the traits of a control API call that signs somebody in natively, as an SDK on a device does.
     package static func native(
         errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
     ) -> EndpointTraits {

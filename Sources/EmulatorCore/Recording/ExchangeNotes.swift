@@ -40,7 +40,7 @@ package struct ExchangeNotes: Sendable {
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
     ]
-    /// The names of all fields that are looked at.
+    /// The names of all form fields and members of which an exchange's notes keep something.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
     /// The length of the longest value that is kept. A name isn't longer.
     private static let longest = 256

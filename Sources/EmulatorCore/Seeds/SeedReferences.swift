@@ -116,7 +116,7 @@ package struct KnownNames: Sendable {
         set = Set(all)
     }
 
-    /// Makes the names of the member `key` of every element of `list`.
+    /// Takes the names from the list's elements: each has its name in the member `key`.
     package init(_ list: LocatedJSON?, _ key: String) {
         self.init((list?.value.array ?? []).compactMap { $0[key]?.string })
     }

@@ -101,8 +101,8 @@ struct FacebookSource: KnownSource {
         return identity
     }
 
-    /// Returns the members of a profile that production passes on, in its order, with the permissions that the person
-    /// has granted. The details, which need permissions of their own, are those of
+    /// Returns the members of a Facebook profile that Firebase passes on to the app in production, in production's
+    /// order, with the permissions that the person has granted. `details` are members that need further permissions:
     /// <https://github.com/firebase/firebase-js-sdk/issues/2158>.
     private static func rawUserInfo(_ user: JSONValue?, granted: [JSONValue], _ details: [String]) -> String {
         var info = JSONObject()

@@ -1,6 +1,6 @@
 import EmulatorCore
 
-/// The scopes that a person has granted to a client, at a provider whose grants don't have them.
+/// The scopes to which a person has consented for a client, where a provider keeps them apart from its grants.
 package struct Consent: Row {
     package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
     static let byAccount = Index<Consent, String>("account") { $0.account }

@@ -10,7 +10,7 @@ import Foundation
 /// that address answers (``SignInWithAppleStandIn``); otherwise the system does (`SignInWithAppleController`). A
 /// release build always uses the system.
 public enum SignInWithApple {
-    /// The authorizer of this process, chosen by its environment.
+    /// The object that signs people in: Understudy's stand-in if the environment names a daemon, and otherwise Apple's.
     public static let authorizer: any SignInWithAppleAuthorizing = authorizer(for: ProcessInfo.processInfo.environment)
 
     /// Asks the person to sign in.
