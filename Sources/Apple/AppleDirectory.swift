@@ -27,7 +27,7 @@ struct AppleDirectory: Sendable {
         let team: String
         /// The primary App ID: clients that share it share consent.
         let group: String
-        /// What the seed has as a service's `primaryApp`.
+        /// The member `primaryApp` of a Services ID in the seed: the app to which it belongs.
         let primaryApp: String?
         let returnURLs: [String]
         /// The return URLs that a request may use. Apple refuses requests with the others, although they are

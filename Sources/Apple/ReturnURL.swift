@@ -22,7 +22,7 @@ enum ReturnURL {
         return isInsecure && !allowsInsecure ? .insecure : nil
     }
 
-    /// Why `uri` can't be used by `client`, and what would let it be.
+    /// Returns the reason why `client` can't use `uri`, and the advice that would make it work.
     static func diagnosis(of uri: String, for client: AppleDirectory.Client) -> Diagnosis {
         let reason = reason(against: uri, for: client)
         let fault = fault(of: uri, allowsInsecure: false)
