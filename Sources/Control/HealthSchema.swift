@@ -29,7 +29,9 @@ extension ControlAPI {
 
     private static let connectionsSchema = Schema.members([
         .required("open", .count, "How many there are."), .optional("limit", .count, "How many there can be."),
-        .optional("held", .count, "Whose answer is still to come."),
+        .optional(
+            "held", .count,
+            "Connections that wait for their answer. If worlds aren't kept in memory, this call's own is one."),
         .optional("bodyBytes", .count, "What their requests' bodies take."),
         .optional("refused", .count, "Refused for want of room."),
         .optional("evicted", .count, "Closed to make room."),

@@ -23,13 +23,16 @@ struct BudgetTests {
     @Test("health counts connections by server")
     func connections() throws {
         let fixture = try FaultFixture(isAlone: true)
-        let waiting = try #require(
-            Wire.asking(port: fixture.client.port, "/_understudy/v1/requests?wait=1m&path=/nothing"))
         func counters() throws -> [String: Any] {
             let health = try fixture.client.get("/_understudy/v1/health").json
             return (health["connections"] as? [String: Any])?["http"] as? [String: Any] ?? [:]
         }
-        #expect(try eventually { try counters()["held"] as? Int == 1 })
+        // On a store that isn't memory, the call to health waits for a work thread, and counts itself.
+        let own = try #require(try counters()["held"] as? Int)
+        #expect((0...1).contains(own))
+        let waiting = try #require(
+            Wire.asking(port: fixture.client.port, "/_understudy/v1/requests?wait=1m&path=/nothing"))
+        #expect(try eventually { try counters()["held"] as? Int == own + 1 })
         #expect(try counters()["open"] as? Int ?? 0 >= 2)
         #expect(try counters()["refused"] as? Int == 0)
         withExtendedLifetime(waiting) {}
