@@ -84,6 +84,7 @@ extension FirebaseProvider {
             method(
                 "GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", step: settings,
                 run: configuration),
+            method("GET", host, "/v2/passwordPolicy", in: .status, run: FirebaseProvider.passwordPolicy),
             method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha),
             method("GET", host, "/v1/recaptchaParams", run: recaptcha),
             method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
@@ -284,7 +285,7 @@ extension FirebaseProvider {
     /// The paths that the service has and Understudy doesn't play: they answer 501, as the official emulator does.
     static let unplayed: [String] =
         [
-            "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter", "/v2/passwordPolicy",
+            "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter",
         ]
         + adminVersions.flatMap { version in
             ["", "/tenants/:tenant"].flatMap { scope in

@@ -83,6 +83,7 @@ package struct Project: SchemaObject {
         blockingFunctions = fields.object(
             "blockingFunctions", BlockingFunctions.self,
             "Functions that are asked before a user is created or signs in.")
+        otherSettings = OtherSettings(seeded: &fields)
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         let tenants = fields.list("tenants", of: SeededTenant.self, key: "id", "Tenants, each with users of its own.")
         let written = fields.written["providers"]

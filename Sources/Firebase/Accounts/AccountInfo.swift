@@ -50,7 +50,7 @@ extension FirebaseProvider {
             if let email, !TextRule.email.holds(email) {
                 throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
             }
-            if let password { try FirebaseProvider.checkStrength(password) }
+            if let password { try call.project.passwordPolicy.check(password) }
         }
 
         /// Refuses fields that only administrators may send. Their other fields are ignored; the official emulator
@@ -155,6 +155,7 @@ extension FirebaseProvider {
     func delete(_ call: FirebaseCall) throws -> FirebaseAnswer {
         if call.isAdmin { return try deleteAsAdmin(call) }
         let signedIn = try call.signedIn(call.text("idToken"))
+        try call.requireDeletion()
         try call.requireRecent(signedIn)
         try call.update { tables in tables.delete(try signedIn.user(in: tables)) }
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))

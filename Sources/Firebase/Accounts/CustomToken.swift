@@ -36,6 +36,7 @@ extension FirebaseProvider {
                 tables.put(known)
                 return (known, false)
             }
+            try call.requireSignUp()
             try tables.checkRoom(in: call.exchange.world)
             var made = User(localId: uid, in: call.pool, now: tables.now)
             made.isCustom = true

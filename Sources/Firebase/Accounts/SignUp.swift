@@ -29,8 +29,11 @@ extension FirebaseProvider {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
         guard let password else { throw FirebaseError("MISSING_PASSWORD", because: "password is missing") }
-        try FirebaseProvider.checkStrength(password)
-        if idToken == nil { try call.checkRoom() }
+        try call.project.passwordPolicy.check(password)
+        if idToken == nil {
+            try call.requireSignUp()
+            try call.checkRoom()
+        }
         let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
         let displayName = try call.text("displayName")
         let hash = try call.hashed(password)
@@ -71,6 +74,7 @@ extension FirebaseProvider {
 
     private func signUpAnonymously(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try call.require("anonymous", or: "ADMIN_ONLY_OPERATION")
+        try call.requireSignUp()
         try call.checkRoom()
         let user = try call.update { tables in
             try tables.checkRoom(in: call.exchange.world)
@@ -85,14 +89,6 @@ extension FirebaseProvider {
         ])
         tokens.add(to: &body)
         return FirebaseAnswer(body: body)
-    }
-
-    static func checkStrength(_ password: String) throws(FirebaseError) {
-        // The length is counted in UTF-16 code units, as in JavaScript.
-        guard password.utf16.count < Password.minimumLength else { return }
-        throw FirebaseError(
-            "WEAK_PASSWORD", "Password should be at least \(Password.minimumLength) characters",
-            because: "the password has \(password.utf16.count) characters")
     }
 
     func signInWithPassword(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -125,6 +121,7 @@ extension FirebaseProvider {
             throw FirebaseError(code, because: reason)
         }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
+        let unmet = try call.project.passwordPolicy.checkAtSignIn(password)
         let agreed = try await call.agreeing(user, SignInEvent(method: "password"))
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),
@@ -132,6 +129,10 @@ extension FirebaseProvider {
             ("registered", true),
         ])
         body["profilePicture"] = agreed.user.photoUrl.map { .string($0) }
+        if !unmet.isEmpty {
+            body["userNotifications"] = .array(
+                unmet.map { ["notificationCode": .string($0.code), "notificationMessage": .string($0.message)] })
+        }
         let wantsSession = try call.wantsSession()
         if wantsSession || !call.secondFactors(of: agreed.user, after: "password").isEmpty {
             try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims).add(to: &body)

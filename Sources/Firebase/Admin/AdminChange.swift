@@ -45,7 +45,7 @@ struct AdminChange: Sendable {
         if let email, !TextRule.email.holds(email) {
             throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
         }
-        if let password { try FirebaseProvider.checkStrength(password) }
+        if let password { try call.project.passwordPolicy.check(password) }
         self.password = try password.map { try call.hashed($0) }
     }
 

@@ -1,8 +1,9 @@
 import EmulatorCore
 import JSON
 
-/// Settings of a project or tenant that have no effect here. They are stored and returned as an administrator writes
-/// them, so a script can read them back and write them again.
+/// Settings of a project or tenant that are stored and returned as an administrator writes them, so a script can read
+/// them back and write them again. `passwordPolicyConfig`, `client.permissions` and `smsRegionConfig` take effect; the
+/// others don't.
 ///
 /// A member that is false, zero or empty isn't returned, as in protobuf's JSON: `{"allowByDefault":
 /// {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. In `recaptchaConfig`, false is returned
@@ -24,6 +25,29 @@ struct OtherSettings: Codable, Sendable {
     ]
 
     private var kept = CustomClaims()
+
+    init() {}
+
+    /// Reads the settings of a project or tenant in the seed.
+    init(seeded fields: inout Fields) {
+        var members = JSONObject()
+        if let policy = fields.optional(
+            "passwordPolicy", .object(SeededPasswordPolicy.self), "What passwords must have; 6 characters by default.")
+        {
+            members["passwordPolicyConfig"] = policy.config
+        }
+        if let client = fields.optional(
+            "clientPermissions", .object(SeededClientPermissions.self), "What only administrators may do.")
+        {
+            members["client"] = ["permissions": .object(client.permissions)]
+        }
+        if let regions = fields.optional(
+            "smsRegions", .object(SeededSMSRegions.self), "Where text messages may be sent; everywhere by default.")
+        {
+            members["smsRegionConfig"] = regions.config
+        }
+        kept = CustomClaims(members)
+    }
 
     var members: JSONObject { kept.object }
 
@@ -50,6 +74,7 @@ struct OtherSettings: Codable, Sendable {
         _ given: JSONObject, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
         try OtherSettings.checkUnions(given, of: message)
+        if let policy = given["passwordPolicyConfig"] { try PasswordPolicy.check(setting: policy) }
         var object = kept.object
         for field in fields {
             for path in mask.paths(below: field) {

@@ -110,7 +110,7 @@ extension FirebaseProvider {
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
     }
 
-    /// The fields that have no effect here.
+    /// The fields that are stored as they are written.
     private static let otherFields = [
         "autodeleteAnonymousUsers", "quota", "monitoring", "client", "recaptchaConfig", "smsRegionConfig",
         "passwordPolicyConfig", "mobileLinksConfig",

@@ -105,7 +105,7 @@ extension FirebaseProvider {
         }
         guard let password, mail.kind == .passwordReset else { return FirebaseAnswer(body: body) }
         guard !password.isEmpty else { throw FirebaseError("WEAK_PASSWORD", because: "newPassword is empty") }
-        try FirebaseProvider.checkStrength(password)
+        try call.project.passwordPolicy.check(password)
         let hash = try call.hashed(password)
         _ = try apply(mail, call) { user, tables in
             user.password = hash

@@ -27,6 +27,7 @@ extension FirebaseCall {
         to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
     ) async throws -> String {
         let phoneNumber = try PhoneNumber.checked(phoneNumber)
+        try project.smsRegions.check(phoneNumber)
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
         if fixed == nil {
             try await ask(
@@ -97,7 +98,10 @@ extension FirebaseProvider {
         guard let phoneNumber = try call.text("phoneNumber") else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: "phoneNumber is missing")
         }
-        try PhoneSignIn.check(call.read { $0.user(phoneNumber: phoneNumber, in: call.pool) })
+        let owner = call.read { $0.user(phoneNumber: phoneNumber, in: call.pool) }
+        try PhoneSignIn.check(owner)
+        // Recorded as `client-permissions#send-new-number`: a number that is to be linked is refused, too.
+        if owner == nil { try call.requireSignUp() }
         let session = try await call.sendCode(to: phoneNumber, for: .signIn)
         return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(session))]))
     }

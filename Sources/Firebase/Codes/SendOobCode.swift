@@ -124,7 +124,11 @@ extension FirebaseProvider {
             guard !user.disabled || !isRefused else { throw .userIsDisabled(user) }
             return Recipient(email: email, user: user)
         }
-        if kind == .emailSignIn { return Recipient(email: email, user: nil) }
+        if kind == .emailSignIn {
+            // Recorded as `client-permissions#link-new`: an administrator is refused, too.
+            try call.requireSignUp()
+            return Recipient(email: email, user: nil)
+        }
         // To verify an address, an administrator names a user; to reset a password, only an address.
         let namesUser = call.isAdmin && kind != .passwordReset
         guard call.project.hidesEmails, !namesUser else {

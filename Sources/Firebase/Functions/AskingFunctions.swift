@@ -56,6 +56,7 @@ extension FirebaseCall {
         if !project.blockingFunctions.isEmpty, let draft = who(try draft(body)) {
             asked = draft.user
             if draft.isNew {
+                try requireSignUp()
                 creation = Creation(
                     localId: draft.user.localId, change: try await ask(.beforeCreate, about: draft.user, event))
             } else if !needsFactor(draft.user), !draft.user.disabled {
@@ -69,8 +70,11 @@ extension FirebaseCall {
                 throw FirebaseError(
                     "USER_NOT_FOUND", because: "while the function was asked, other requests changed who signs in")
             }
-            // The new user is counted already.
-            if who(decision)?.isNew ?? false { try tables.checkRoom(for: 0, in: exchange.world) }
+            if who(decision)?.isNew ?? false {
+                try requireSignUp()
+                // The new user is counted already.
+                try tables.checkRoom(for: 0, in: exchange.world)
+            }
             return decision
         }
         guard let (user, isNew) = who(decision) else { return (decision, nil) }

@@ -11,6 +11,7 @@ package struct SeededTenant: SchemaObject {
     let isDisabled: Bool
     let mfa: MFA
     let testNumbers: [String: String]
+    let others: OtherSettings
     /// The tenant's providers; `nil` if it has all of the project's.
     private(set) var providers: TenantProviders?
     let users: [SeededUser]
@@ -30,6 +31,7 @@ package struct SeededTenant: SchemaObject {
             "testPhoneNumbers", of: .text(.nonEmpty),
             "Numbers that may be second factors, and the code that each takes.")
         testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        others = OtherSettings(seeded: &fields)
         providers = fields.optional(
             "providers", .object(TenantProviders.self),
             "The tenant's providers of identities; all of the project's by default.")
@@ -109,6 +111,7 @@ extension Tenant {
         self.init(
             project: project, id: seeded.id, displayName: seeded.displayName, allowsPasswords: seeded.allowsPasswords,
             allowsEmailLinks: seeded.allowsEmailLinks, allowsAnonymous: seeded.allowsAnonymous,
-            isDisabled: seeded.isDisabled, mfa: MFAConfig(seeded.mfa), testNumbers: seeded.testNumbers, isSeeded: true)
+            isDisabled: seeded.isDisabled, mfa: MFAConfig(seeded.mfa), testNumbers: seeded.testNumbers, isSeeded: true,
+            others: seeded.others)
     }
 }

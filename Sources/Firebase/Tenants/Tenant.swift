@@ -85,6 +85,8 @@ extension Project {
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil
         project.providers = providers.within(tenant, own)
         project.mfaConfig = tenant.mfa
+        // Recorded as `tenant/inheritance#sign-up-in-tenant`: permissions and policies of the project don't apply.
+        project.otherSettings = tenant.others
         if let hidesEmails = tenant.hidesEmails ?? (isInEmulatorMode ? nil : false) {
             project.hidesEmails = hidesEmails
         }

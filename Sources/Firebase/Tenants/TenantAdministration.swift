@@ -103,7 +103,7 @@ extension FirebaseProvider {
 }
 
 extension Tenant {
-    /// The fields that have no effect here.
+    /// The fields that are stored as they are written.
     private static let otherFields = [
         "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
         "mobileLinksConfig",

@@ -1,0 +1,195 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Production's recorded answers: auth-account-production.json, auth-config-sdk-production.json and
+/// auth-tenant-blocking-production.json; see RecordedCalls.swift.
+@Suite("Firebase: password policies, permissions and SMS regions")
+struct PasswordPolicyTests {
+    private static let config = "admin/v2/projects/demo-app/config"
+    private static var strict: [String: Any] {
+        [
+            "minPasswordLength": 8, "maxPasswordLength": 20, "containsLowercaseCharacter": true,
+            "containsUppercaseCharacter": true, "containsNumericCharacter": true,
+            "containsNonAlphanumericCharacter": true,
+        ]
+    }
+    private static let (upper, digit, symbol) = (
+        "Password must contain an upper case character", "Password must contain a numeric character",
+        "Password must contain a non-alphanumeric character"
+    )
+
+    private func missing(_ unmet: String...) -> String {
+        "PASSWORD_DOES_NOT_MEET_REQUIREMENTS : Missing password requirements: [\(unmet.joined(separator: ", "))]"
+    }
+
+    private func set(_ fixture: FirebaseFixture, _ mask: String, _ body: [String: Any]) throws {
+        let answer = try fixture.owner("PATCH", "\(PasswordPolicyTests.config)?updateMask=\(mask)", body)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    private func enforce(_ fixture: FirebaseFixture, _ state: String = "ENFORCE", upgrades: Bool = false) throws {
+        try set(
+            fixture, "passwordPolicyConfig",
+            [
+                "passwordPolicyConfig": [
+                    "passwordPolicyEnforcementState": state, "forceUpgradeOnSignin": upgrades,
+                    "passwordPolicyVersions": [["customStrengthOptions": PasswordPolicyTests.strict]],
+                ] as [String: Any]
+            ])
+    }
+
+    private func signUp(_ fixture: FirebaseFixture, _ name: String, _ password: String) throws -> Answer {
+        try fixture.app(
+            "v1/accounts:signUp", ["email": "\(name)@example.com", "password": password, "returnSecureToken": true])
+    }
+
+    private func signIn(_ fixture: FirebaseFixture, _ name: String, _ password: String) throws -> Answer {
+        try fixture.app(
+            "v1/accounts:signInWithPassword",
+            ["email": "\(name)@example.com", "password": password, "returnSecureToken": true])
+    }
+
+    @Test("an enforced policy names what a new password lacks, wherever it is set")
+    func enforced() throws {
+        let fixture = try FirebaseFixture.recorded()
+        try enforce(fixture)
+        // policy/enforce-custom
+        for (password, message) in [
+            ("password", missing(PasswordPolicyTests.upper, PasswordPolicyTests.digit, PasswordPolicyTests.symbol)),
+            ("Passw0rd!Passw0rd!Pas", missing("Password may contain at most 20 characters")),
+            ("passw0rd!", missing(PasswordPolicyTests.upper)), ("Passw0rd+", missing(PasswordPolicyTests.symbol)),
+            ("Aa1!", missing("Password must contain at least 8 characters")),
+        ] {
+            let refused = try signUp(fixture, "weak", password)
+            #expect(refused.status == 400 && refused.message == message && !refused.diagnosis.isEmpty, "\(refused)")
+        }
+        let made = try signUp(fixture, "ada", "Passw0rd!")
+        #expect(made.status == 200)
+        let token = made["idToken"] ?? ""
+        let changed = try fixture.app("v1/accounts:update", ["idToken": token, "password": "passw0rd!"])
+        #expect(changed.message == missing(PasswordPolicyTests.upper))
+        let administered = try fixture.owner(
+            "POST", "v1/projects/demo-app/accounts", ["email": "bob@example.com", "password": "passw0rd!"])
+        #expect(administered.message == missing(PasswordPolicyTests.upper))
+        let mail = try fixture.owner(
+            "POST", "v1/projects/demo-app/accounts:sendOobCode",
+            ["requestType": "PASSWORD_RESET", "email": "ada@example.com", "returnOobLink": true])
+        let code = mail["oobCode"] ?? ""
+        // The code isn't used up by a refusal: password-policy/existing#reset-to-compliant
+        for (password, status) in [("password", 400), ("Passw0rd?", 200)] {
+            let reset = try fixture.app("v1/accounts:resetPassword", ["oobCode": code, "newPassword": password])
+            #expect(reset.status == status, "\(reset)")
+        }
+        try enforce(fixture, "OFF")
+        #expect(try signUp(fixture, "weak", "password").status == 200)
+        #expect(try signUp(fixture, "weaker", "12345").message.hasPrefix("WEAK_PASSWORD : "))
+    }
+
+    @Test("a weak password signs in with notifications, or not at all if the policy forces an upgrade")
+    func existing() throws {
+        let fixture = try FirebaseFixture.recorded()
+        #expect(try signUp(fixture, "weak", "password").status == 200)
+        try enforce(fixture, upgrades: true)
+        let all = missing(PasswordPolicyTests.upper, PasswordPolicyTests.digit, PasswordPolicyTests.symbol)
+        #expect(try signIn(fixture, "weak", "password").message == all)
+        #expect(try signIn(fixture, "weak", "Wrong-passw0rd").message == "INVALID_LOGIN_CREDENTIALS")
+        try enforce(fixture)
+        let notified = try signIn(fixture, "weak", "password")
+        let notifications = notified.json["userNotifications"] as? [[String: String]]
+        #expect(
+            notifications?.map { $0["notificationCode"] } == [
+                "MISSING_UPPERCASE_CHARACTER", "MISSING_NUMERIC_CHARACTER", "MISSING_NON_ALPHANUMERIC_CHARACTER",
+            ])
+        #expect(notifications?.first?["notificationMessage"] == PasswordPolicyTests.upper)
+        #expect(notified["idToken"] != nil)
+    }
+
+    @Test("apps read the policy of a project or tenant")
+    func document() throws {
+        let fixture = try FirebaseFixture.recorded(
+            #"""
+            ,"tenants":[{"id":"t1","passwordPolicy":{"minPasswordLength":12,"containsNonAlphanumericCharacter":true,"forceUpgradeOnSignin":true}}]
+            """#)
+        func policy(_ query: String = "") throws -> Answer {
+            try fixture.client.request(
+                "GET", "/v2/passwordPolicy?key=\(FirebaseFixture.key)\(query)",
+                headers: ["Host": "identitytoolkit.googleapis.com"])
+        }
+        #expect(
+            try policy().isBody([
+                "customStrengthOptions": ["minPasswordLength": 6, "maxPasswordLength": 4096], "schemaVersion": 1,
+                "enforcementState": "ENFORCE",
+            ]))
+        let own = try policy("&tenantId=t1")
+        #expect(
+            own.json["enforcementState"] as? String == "ENFORCE" && own.json["forceUpgradeOnSignin"] as? Bool == true)
+        #expect((own.json["allowedNonAlphanumericCharacters"] as? [String])?.count == 30)
+        #expect((own.json["customStrengthOptions"] as? [String: Any])?["minPasswordLength"] as? Int == 12)
+        let unknown = try policy("&tenantId=none")
+        #expect(unknown.status == 400 && unknown.message == "INVALID_TENANT_ID", "\(unknown)")
+        try enforce(fixture, "OFF")
+        #expect(try policy().json["enforcementState"] as? String == "OFF")
+    }
+
+    @Test("a policy that can't be is refused")
+    func invalid() throws {
+        let fixture = try FirebaseFixture.recorded()
+        for policy in [
+            ["passwordPolicyEnforcementState": "MAYBE"], ["passwordPolicyVersions": "1"],
+            ["passwordPolicyVersions": [["customStrengthOptions": ["minPasswordLength": 31]]]],
+            ["passwordPolicyVersions": [["customStrengthOptions": ["maxPasswordLength": 5]]]],
+            ["passwordPolicyVersions": [["customStrengthOptions": ["maxPasswordLength": Int64.max]]]],
+        ] as [[String: Any]] {
+            let refused = try fixture.owner(
+                "PATCH", "\(PasswordPolicyTests.config)?updateMask=passwordPolicyConfig",
+                ["passwordPolicyConfig": policy])
+            #expect(
+                refused.status == 400 && refused.diagnosis.contains("passwordPolicyConfig"), "\(policy): \(refused)")
+        }
+    }
+
+    @Test("without the permission, only administrators make and delete accounts")
+    func permissions() throws {
+        let fixture = try FirebaseFixture.recorded()
+        let made = try signUp(fixture, "ada", "password123")
+        try set(
+            fixture, "client.permissions",
+            ["client": ["permissions": ["disabledUserSignup": true, "disabledUserDeletion": true]]])
+        // config/client-permissions, client-permissions
+        let mail: [String: Any] = [
+            "requestType": "PASSWORD_RESET", "email": "ada@example.com", "returnOobLink": true,
+        ]
+        for refused in [
+            try signUp(fixture, "bob", "password123"),
+            try fixture.app("v1/accounts:signUp", ["returnSecureToken": true]),
+            try fixture.app("v1/accounts:sendVerificationCode", ["phoneNumber": "+16505550101"]),
+            try fixture.app("v1/accounts:delete", ["idToken": made["idToken"] ?? ""]),
+        ] { #expect(refused.status == 400 && refused.message == "ADMIN_ONLY_OPERATION", "\(refused)") }
+        #expect(try signIn(fixture, "ada", "password123").status == 200)
+        #expect(try fixture.owner("POST", "v1/projects/demo-app/accounts:sendOobCode", mail).status == 200)
+        let created = try fixture.owner("POST", "v1/projects/demo-app/accounts", ["email": "eve@example.com"])
+        #expect(created.status == 200)
+        let deleted = try fixture.owner(
+            "POST", "v1/projects/demo-app/accounts:delete", ["localId": created["localId"] ?? ""])
+        #expect(deleted.status == 200)
+    }
+
+    @Test(
+        "texts go to the regions of the configuration, or of the seed",
+        arguments: [
+            (#"{"allowed":["JP"]}"#, "+16505550101", false), (#"{"allowed":["US"]}"#, "+16505550101", true),
+            (#"{"allowed":["US"]}"#, "+14165550101", false), (#"{"allowed":["CA"]}"#, "+14165550101", true),
+            (#"{"disallowed":["US"]}"#, "+16505550101", false), (#"{"disallowed":["US"]}"#, "+81312345678", true),
+            (#"{"allowed":["KZ"]}"#, "+77012345678", true), (#"{"allowed":["RU"]}"#, "+79012345678", true),
+            (#"{"allowed":["GB"]}"#, "+441481123456", false), (#"{"allowed":[]}"#, "+99912345678", false),
+            (#"{}"#, "+99912345678", true),
+        ])
+    func regions(seed: String, number: String, isAllowed: Bool) throws {
+        let fixture = try FirebaseFixture.recorded(#","smsRegions":\#(seed)"#)
+        let answer = try fixture.app("v1/accounts:sendVerificationCode", ["phoneNumber": number])
+        #expect(answer.status == (isAllowed ? 200 : 400), "\(answer)")
+        let message = "OPERATION_NOT_ALLOWED : SMS unable to be sent until this region enabled by the app developer."
+        if !isAllowed { #expect(answer.message == message && !answer.diagnosis.isEmpty) }
+    }
+}
