@@ -11,7 +11,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
     package static let facts = ProviderFacts(
         name: "apple", title: "Apple", section: AppleSection.self, profile: AppleProfile.self,
         rows: AppleGrant.rows + [EndedGrant.self, MigrationToken.self, RelayedSender.self],
-        choices: [.address, .name, .scopes]
+        choices: [.address, .name, .scopes], changes: [codeVerifiers, accountIssuer]
     ) { daemon in
         [(name: "APPLE_BASE_URL", value: "\(daemon)/\(host)")]
     }

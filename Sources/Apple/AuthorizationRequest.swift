@@ -19,7 +19,7 @@ struct AuthorizationRequest: Sendable {
     /// The longest nonce. Not documented; this is four times what any client sends.
     static let nonceLimit = 4096
 
-    init(_ form: Form, _ directory: AppleDirectory) throws(AppleError) {
+    init(_ form: Form, _ directory: AppleDirectory, _ seed: Seed) throws(AppleError) {
         if let name = form.repeatedName {
             throw AppleError(
                 .invalidRequest, nil,
@@ -47,7 +47,7 @@ struct AuthorizationRequest: Sendable {
                     expected: "at most \(AuthorizationRequest.nonceLimit)",
                     "send the hexadecimal SHA-256 of a random text"))
         }
-        challenge = try AuthorizationRequest.challenge(form)
+        challenge = seed.plays(AppleProvider.codeVerifiers) ? try AuthorizationRequest.challenge(form) : nil
         self.form = form
     }
 
@@ -117,8 +117,8 @@ struct AuthorizationRequest: Sendable {
         return mode
     }
 
-    /// Returns the code challenge. Apple doesn't document PKCE. Since October 2024, a code with a challenge is refused
-    /// without its verifier: <https://github.com/a-tokyo/apple-signin-auth/issues/180>. The methods are RFC 7636's.
+    /// Returns the code challenge. Apple doesn't document PKCE, and looks at it since ``AppleProvider/codeVerifiers``.
+    /// The methods are RFC 7636's.
     private static func challenge(_ form: Form) throws(AppleError) -> CodeChallenge? {
         guard let text = form["code_challenge"], !text.isEmpty else { return nil }
         guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain") else {
@@ -153,4 +153,12 @@ struct AuthorizationRequest: Sendable {
         }
         return scopes
     }
+}
+
+extension AppleProvider {
+    static let codeVerifiers = Change(
+        "codeVerifiers", ("2024-10-17", nil),
+        summary: "a code that was asked for with code_challenge needs its code_verifier; before, both were ignored",
+        caveat: "the day is that of the report",
+        evidence: "https://github.com/a-tokyo/apple-signin-auth/issues/180")
 }

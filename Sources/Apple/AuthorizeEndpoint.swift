@@ -13,7 +13,7 @@ import EmulatorCore
 extension AppleProvider {
     func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(form, directory) } catch {
+        do { request = try AuthorizationRequest(form, directory, exchange.world.seed) } catch {
             return error.authorizeResponse(to: exchange.request)
         }
         if let move = moveToOtherSite(exchange, request) { return move }
@@ -43,7 +43,7 @@ extension AppleProvider {
             return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
         }
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(original, directory) } catch {
+        do { request = try AuthorizationRequest(original, directory, exchange.world.seed) } catch {
             return error.authorizeResponse(to: exchange.request)
         }
         guard answer["action"] != "cancel" else { return cancelled(exchange, request) }

@@ -158,8 +158,7 @@ extension AppleProvider {
                     expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
                     "send the redirect_uri of the authorize request, and none if it had none"))
         case .codeVerifier(let sentence):
-            // Apple has refused this since October 2024: https://github.com/a-tokyo/apple-signin-auth/issues/180. The
-            // description isn't reported.
+            // The description isn't reported.
             return AppleError(.invalidGrant, nil, Diagnosis(sentence))
         case .noAccount:
             return AppleError(

@@ -19,6 +19,12 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Play the providers as of a day, such as 2026-04-01, or \"next\" for what they have announced. (default: the seed's, else today)",
+            valueName: "day"))
+    var asOf: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The Firebase project of requests that name none. (default: the seed's, else GCLOUD_PROJECT, else the seed's first)",
             valueName: "id"))
     var project: String?
@@ -125,6 +131,11 @@ struct DaemonOptions: ParsableArguments {
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
 
+    private func chosenDay() throws -> String? {
+        guard let text = asOf ?? Environment.value("AS_OF") else { return nil }
+        return try ChangesCommand.day(text, from: asOf == nil ? "UNDERSTUDY_AS_OF" : "--as-of").description
+    }
+
     /// Starts the daemon. If it can't be started, the error says why in a line.
     func start(
         defaultPort: UInt16, defaultMailPort: UInt16? = nil, change: (inout RunningServer.Options) -> Void = { _ in }
@@ -155,6 +166,7 @@ struct DaemonOptions: ParsableArguments {
         try expectLastingImport()
         options.importDirectory = try importedDirectory()
         options.store = store
+        options.asOf = try chosenDay()
         try chooseWorlds(&options)
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios

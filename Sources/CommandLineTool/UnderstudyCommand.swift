@@ -13,7 +13,9 @@ struct UnderstudyCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self,
             HostsCommand.self,
-            ExplainCommand.self, ClientSecretCommand.self, SnapshotCommand.self, ModelContextCommand.self,
+            ExplainCommand.self, ChangesCommand.self, ClientSecretCommand.self,
+            SnapshotCommand.self,
+            ModelContextCommand.self,
             CompletionCommand.self, WorldNameCommand.self,
         ],
         defaultSubcommand: nil)

@@ -5,16 +5,22 @@ import JSON
 // The calls GET, PUT and POST /_understudy/v1/seed: the seed of the exchange's world. Other worlds aren't affected.
 
 extension ControlAPI {
+    /// The refusals of calls that give a world another seed.
+    static let seedRefusals = [
+        CallAnswer.refusal(409, "changedMeanwhile", "Other requests have changed the seed at the same time."),
+        .refusal(503, "tooManySeeds", "Worlds have too many seeds of their own."),
+    ]
+
     var seedCalls: [Endpoint] {
-        let changed = [
-            CallAnswer.json(
-                "It is so.",
-                .members([
-                    .required("world", .string, "Which world."),
-                    .required("seed", .choice(["replaced", "merged"]), "What was done."),
-                ])), .refusal(409, "changedMeanwhile", "Other requests have changed the seed at the same time."),
-            .refusal(503, "tooManySeeds", "Worlds have too many seeds of their own."),
-        ]
+        let changed =
+            [
+                CallAnswer.json(
+                    "It is so.",
+                    .members([
+                        .required("world", .string, "Which world."),
+                        .required("seed", .choice(["replaced", "merged"]), "What was done."),
+                    ]))
+            ] + ControlAPI.seedRefusals
         return [
             .control(
                 "GET", "seed", "Shows the world's seed as one file, which can be sent again.",
@@ -40,28 +46,41 @@ extension ControlAPI {
 
     /// Makes the world begin again from the body.
     private func replaceSeed(_ exchange: Exchange) throws -> Response {
-        try change(exchange, "replaced") { source, _ in [source] }
+        let body = try body(of: exchange)
+        return try change(exchange.world.name, by: body, exchange.request.body, isAddition: false)
+            ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "replaced"])
     }
 
     /// Merges the body in, as another file would be. The world keeps its contents.
     private func extendSeed(_ exchange: Exchange) throws -> Response {
-        try change(exchange, "merged", isAddition: true) { source, world in
-            // One file replaces all before: otherwise there would be more of them with every call.
-            [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true), source]
-        }
+        let body = try body(of: exchange)
+        return try change(exchange.world.name, by: body, exchange.request.body, isAddition: true)
+            ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "merged"])
+    }
+
+    /// Merges `addition` into a world's seed. Returns the refusal, or `nil` if it is done.
+    func extend(_ world: String, by addition: JSONObject) throws -> Response? {
+        let body = JSONValue.object(addition)
+        return try change(
+            world, by: LocatedJSON(body, file: ControlAPI.bodyName), body.serialized(), isAddition: true)
     }
 
     private static let bodyName = "body"
     /// The number of times that a change is computed again because another came first.
     private static let attempts = 5
 
+    /// Gives a world the seed `body`, or merges it in as another file would be. Returns the refusal, or `nil` if it is
+    /// done.
     private func change(
-        _ exchange: Exchange, _ word: String, isAddition: Bool = false, sources: (SeedSource, World) -> [SeedSource]
-    ) throws -> Response {
-        let body = try self.body(of: exchange)
+        _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool
+    ) throws -> Response? {
         for _ in 0..<ControlAPI.attempts {
-            guard let world = try worlds.world(exchange.world.name) else { break }
-            let files = sources(SeedSource(name: ControlAPI.bodyName, sent: exchange.request.body), world)
+            guard let world = try worlds.world(name) else { break }
+            // One file replaces all before: otherwise there would be more of them with every call.
+            let earlier =
+                isAddition
+                ? [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true)] : []
+            let files = earlier + [SeedSource(name: ControlAPI.bodyName, sent: bytes)]
             let seed: Seed
             do throws(Issues) { seed = try seeds.check(files) } catch {
                 return ControlAnswer.error(error.all.map(ControlAPI.placed))
@@ -80,9 +99,7 @@ extension ControlAPI {
                     409, "tooManyOrders",
                     "the world has \(OutcomeQueue.limit) outcomes or \(FaultQueue.limit) faults already")
             }
-            if try worlds.give(played, lease, to: world, adding: isAddition ? body : nil) {
-                return ControlAnswer.ok(["world": .string(world.name), "seed": .string(word)])
-            }
+            if try worlds.give(played, lease, to: world, adding: isAddition ? body : nil) { return nil }
         }
         return ControlAnswer.error(
             409, "changedMeanwhile", "the world's seed was changed by other requests at the same time; try again")

@@ -10,6 +10,7 @@ private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
     let smtp: UInt16?
+    let asOf: Day?
 
     init(_ fields: inout Fields) {
         name = fields("name", .text(.worldName), "The world's name.")
@@ -17,6 +18,10 @@ private struct WorldOrder: SchemaObject {
             .map { UInt16(clamping: $0) }
         smtp = fields.optional("smtp", .integer(0...65_535), "A port of its own for mail; 0 takes a free one.")
             .map { UInt16(clamping: $0) }
+        asOf = fields.optional(
+            "asOf", .text(.day),
+            "The day whose behaviour the providers have in this world; without it, nothing changes."
+        ).flatMap { Day($0) }
     }
 }
 
@@ -56,7 +61,7 @@ extension ControlAPI {
                     .refusal(409, "cannotListen", "The port can't be listened on."),
                     .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
                     .refusal(503, "tooManyPorts", "Too many worlds have ports of their own."),
-                ]
+                ] + ControlAPI.seedRefusals
             ) { try addWorld($0, $1) },
             .control(
                 "DELETE", "worlds/:name", "Drops a world with all that it holds.", path: ["The world's name."],
@@ -143,6 +148,10 @@ extension ControlAPI {
                 if isNew { try worlds.dropUntouched(world) }
                 return refusal(error, world.name, .smtp)
             }
+        }
+        if let day = order.asOf, day != world.seed.day {
+            let refusal = try extend(world.name, by: JSONObject([("asOf", .string(day.description))]))
+            if let refusal { return refusal }
         }
         // A world with its own port isn't dropped as if it had only been read.
         if order.listen != nil || order.smtp != nil { world.noteChange() }

@@ -27,7 +27,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
                     "apiSpec": "/emulator/openapi.json",
                 ]
             )
-        ])
+        ]), changes: [emailEnumerationProtection]
     ) { daemon in
         // Firebase's Admin SDKs read a host and a port, without a scheme:
         // https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks
@@ -45,7 +45,9 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     let projects: ProjectDirectory
 
     package init(seed: Seed) {
-        projects = ProjectDirectory(seed[FirebaseSection.self], imported: seed.export(AccountExport.self))
+        projects = ProjectDirectory(
+            seed[FirebaseSection.self], imported: seed.export(AccountExport.self),
+            hidesEmails: seed.plays(FirebaseProvider.emailEnumerationProtection))
     }
 
     package func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure) {

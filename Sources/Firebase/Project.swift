@@ -27,6 +27,8 @@ package struct Project: SchemaObject {
     let appName: String
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
+    /// The seed's `emailEnumerationProtection`.
+    let seededProtection: Bool?
     var mfaConfig: MFAConfig
     var blockingFunctions: BlockingFunctions
     var notification = NotificationSettings()
@@ -70,8 +72,11 @@ package struct Project: SchemaObject {
             "Domains of continue URLs, beside the project's own.")
         oneAccountPerEmail = fields(
             "oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only.")
-        hidesEmails = fields(
-            "emailEnumerationProtection", .boolean, default: true, "Whether answers hide which addresses exist.")
+        seededProtection = fields.optional(
+            "emailEnumerationProtection", .boolean,
+            "Whether answers hide which addresses exist; by default as in projects made on the day that `asOf` names: since 15 September 2023 they do."
+        )
+        hidesEmails = seededProtection ?? true
         providers = fields.object("providers", SignInMethods.self, "Sign-in methods.")
         takesFakes = fields(
             "acceptFakeCredentials", .boolean, default: false,
@@ -102,6 +107,7 @@ package struct Project: SchemaObject {
         apiKeys = [id]
         authorizedDomains = ["localhost"]
         oneAccountPerEmail = true
+        seededProtection = false
         hidesEmails = false
         providers = .plain
         idTokenSignature = .auto
@@ -231,4 +237,11 @@ struct SignInSettings: Codable, Sendable {
             testNumbers = try TestNumbers.read(numbers?.map("testPhoneNumbers") ?? [])
         }
     }
+}
+
+extension FirebaseProvider {
+    static let emailEnumerationProtection = Change(
+        "emailEnumerationProtection", ("2023-09-15", nil),
+        summary: "new projects hide which addresses exist (email enumeration protection)",
+        evidence: "https://cloud.google.com/identity-platform/docs/admin/email-enumeration-protection")
 }

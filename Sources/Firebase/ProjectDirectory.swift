@@ -18,10 +18,12 @@ struct ProjectDirectory: Sendable {
     private let unknownKeys: UnknownKeys
     private let imported: AccountExport?
 
-    init(_ section: FirebaseSection, imported: AccountExport?) {
+    /// Makes the directory. `hidesEmails` is for projects whose seed doesn't say.
+    init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
         let seeded = section.projects.map { project in
             var project = project
+            project.hidesEmails = project.seededProtection ?? hidesEmails
             if project.id == imported?.project { project.imported = imported }
             return project
         }

@@ -11,7 +11,9 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         name: "github", title: "GitHub", section: GitHubSection.self, profile: GitHubProfile.self,
         rows: GitHubGrant.rows + [
             TokenTimes.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
-        ], values: [LastTokenID.self]
+        ], values: [LastTokenID.self],
+        changes: [callbackIssuer, codeChallenges, refreshableTokens, oauthAppRefresh]
+            + apiVersions.map(\.support)
     ) { daemon in
         [
             (name: "GITHUB_BASE_URL", value: "\(daemon)/\(host)"),
@@ -30,9 +32,21 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     let directory: GitHubDirectory
     let settings: GitHubSection
     let webhooks = WebhookSender()
+    /// Whether callbacks have `iss`.
+    let addsIssuer: Bool
+    /// Returns whether tokens of an app can be refreshed.
+    let refreshes: @Sendable (GitHubSection.App) -> Bool
+    /// The versions of the REST API that are supported on the day that is played, oldest first.
+    let versions: [String]
 
     package init(seed: Seed) {
         settings = seed[GitHubSection.self]
+        addsIssuer = settings.addsIssuer ?? seed.plays(GitHubProvider.callbackIssuer)
+        let (isRefreshed, isOAuthAppRefreshed) = (
+            seed.plays(GitHubProvider.refreshableTokens), seed.plays(GitHubProvider.oauthAppRefresh)
+        )
+        refreshes = { $0.isGitHubApp ? isRefreshed : isOAuthAppRefreshed }
+        versions = GitHubProvider.apiVersions.filter { seed.plays($0.support) }.map(\.name)
         directory = GitHubDirectory(settings)
     }
 
@@ -139,7 +153,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         do {
             let caller = try admit(exchange, to: GitHubProvider.nowhere, counts: true)
             return try context.response(
-                to: answer, caller.viewer, rate: caller.rate, version: GitHubProvider.versions[0])
+                to: answer, caller.viewer, rate: caller.rate, version: versions.first)
         } catch let error as RESTRefusal {
             // Whether GitHub checks the address first isn't documented.
             return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
@@ -157,7 +171,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         if exchange.address.host == GitHubProvider.apiHost || isEnterprise {
             let answer = RESTAnswer.error(400, "Problems parsing request", "").because(diagnosis)
             return try RESTContext(exchange, isEnterprise: isEnterprise, nil)
-                .response(to: answer, .anonymous, rate: nil, version: GitHubProvider.versions[0])
+                .response(to: answer, .anonymous, rate: nil, version: versions.first)
         }
         if ["/login/oauth/access_token", "/login/device/code"].contains(path) {
             return OAuthError(.invalidRequest, diagnosis)

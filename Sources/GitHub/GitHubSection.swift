@@ -23,7 +23,8 @@ struct GitHubSection: SeedSection {
         case invalid
     }
 
-    let addsIssuer: Bool
+    /// Whether callbacks have `iss`; `nil` if that follows from the day that is played.
+    let addsIssuer: Bool?
     let redirectMismatch: RedirectMismatch
     /// The most that a poll may be early. Polls exactly five seconds apart have been told to slow down, so github.com
     /// seems to vary.
@@ -40,10 +41,9 @@ struct GitHubSection: SeedSection {
     let organizations: [Organization]
 
     init(_ fields: inout Fields) {
-        addsIssuer = fields(
-            "callbackIssuer", .boolean, default: true,
-            "Add `iss` (RFC 9207) to callbacks, as github.com did for two days in April 2026, and does again since August."
-        )
+        addsIssuer = fields.optional(
+            "callbackIssuer", .boolean,
+            "Add `iss` (RFC 9207) to callbacks; by default as github.com does on the day that `asOf` names.")
         redirectMismatch = fields(
             "redirectMismatch", .choice(RedirectMismatch.self), default: .page,
             "What a redirect_uri that doesn't match brings: the page that github.com shows, or the redirect that its "

@@ -235,6 +235,7 @@ extension GoogleProvider {
 
     /// Sends the response to the redirect URI, or to the page that opened the pop-up.
     private func deliver(_ response: AuthorizationResponse, _ request: AuthorizationRequest) -> Response {
+        if GoogleProvider.isOutOfBand(request.redirectURI) { return pages.outOfBand(response.fields) }
         guard let origin = request.relayOrigin else { return response.deliver() }
         let fields = JSONObject(response.fields.map { ($0.name, .string($0.value)) })
         return AuthorizationResponse(redirectURI: origin, mode: .webMessage).messagePage(.object(fields))

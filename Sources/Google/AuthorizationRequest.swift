@@ -40,7 +40,7 @@ struct AuthorizationRequest: Sendable {
             throw GoogleError.missing(name)
         }
         client = try provider.client(named: form["client_id"] ?? "")
-        redirectURI = try client.redirectURI(form)
+        redirectURI = try client.redirectURI(form, takesOutOfBand: provider.takesOutOfBand)
         relayOrigin = JavaScriptOrigin(relay: redirectURI)?.text
         responseTypes = try AuthorizationRequest.responseTypes(form, client)
         let asked = GoogleScopes(text: form["scope"] ?? "")

@@ -11,7 +11,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
 {
     package static let facts = ProviderFacts(
         name: "google", title: "Google", section: GoogleSection.self, profile: GoogleProfile.self,
-        rows: GoogleGrant.rows + [DeviceAuthorization.self]
+        rows: GoogleGrant.rows + [DeviceAuthorization.self], changes: [outOfBand]
     ) { daemon in
         [
             (name: "GOOGLE_BASE_URL", value: "\(daemon)/\(host)"),
@@ -28,10 +28,12 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
 
     var clients: RegisteredClients<GoogleClient> { settings.clients }
     let settings: GoogleSection
+    let takesOutOfBand: Bool
     let pages = PersonPages(.google, .google, host: host, path: authorizePath)
 
     package init(seed: Seed) {
         settings = seed[GoogleSection.self]
+        takesOutOfBand = seed.plays(GoogleProvider.outOfBand)
     }
 
     /// Whether the issuer is Google. Older ID tokens have it without the scheme:

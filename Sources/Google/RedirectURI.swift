@@ -8,8 +8,9 @@ import OAuth
 
 extension GoogleClient {
     /// Returns the redirect URI of a request, if the browser may be redirected to it.
-    func redirectURI(_ form: Form) throws(GoogleError) -> String {
+    func redirectURI(_ form: Form, takesOutOfBand: Bool) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
+        if takesOutOfBand, type != .web, GoogleProvider.isOutOfBand(uri) { return uri }
         if let origin = JavaScriptOrigin(relay: uri) {
             try check(origin)
             return uri
@@ -84,7 +85,7 @@ extension GoogleClient {
         case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
         // This URI names no origin.
         case "storagerelay": return mismatch(uri)
-        case "urn" where uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob"): return outOfBand(uri)
+        case "urn" where GoogleProvider.isOutOfBand(uri): return outOfBand(uri)
         default: break
         }
         if uri.utf8.dropFirst(scheme.utf8.count + 1).starts(with: "//".utf8) {
@@ -195,4 +196,14 @@ extension WebAddress {
         return ["local", "test", "localhost", "internal", "lan", "invalid", "example", "arpa"].contains(
             String(host[host.index(after: dot)...]))
     }
+}
+
+extension GoogleProvider {
+    /// The flow ended on this day for the clients that there were; new ones couldn't begin with it from February 2022 on.
+    static let outOfBand = Change(
+        "outOfBand", (nil, "2022-10-03"),
+        summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",
+        evidence: "https://developers.google.com/identity/protocols/oauth2/resources/oob-migration")
+
+    static func isOutOfBand(_ uri: String) -> Bool { uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob") }
 }

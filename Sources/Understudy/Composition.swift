@@ -44,7 +44,7 @@ package enum Composition {
             chosen: chosen.map(\.scenario), scenarios: scenarios, token: try token(options),
             formToken: formToken)
         do {
-            try worlds.resume(RuntimeSeeds(check: SeedInput.checked, play: { daemon.play($0) }))
+            try worlds.resume(RuntimeSeeds(check: SeedInput.check(options), play: { daemon.play($0) }))
         } catch let failure as StoreFailure {
             throw StartError(description: failure.diagnosis.line)
         } catch {
@@ -69,7 +69,7 @@ package enum Composition {
         func control(_ seed: Seed, _ providers: [any Provider]) -> ControlAPI {
             ControlAPI(
                 for: seed, providers: providers, worlds: worlds, ports: ports, mailPorts: mailPorts,
-                seeds: RuntimeSeeds(check: SeedInput.checked, play: { play($0) }),
+                seeds: RuntimeSeeds(check: SeedInput.check(options), play: { play($0) }),
                 version: Version.current, hosts: options.controlHosts, token: token, scenarios: scenarios,
                 masksSecrets: options.masksSecrets, gauges: gauges)
         }

@@ -32,6 +32,11 @@ package enum Providers {
         all.explainers.compactMap { $0.explainedValues[value] }
     }
 
+    /// Returns the behaviours that began or ended on a known day, of each provider that has some.
+    package static var changes: [(provider: String, changes: [Change])] {
+        all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
+    }
+
     /// Returns a seed that only names the default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 

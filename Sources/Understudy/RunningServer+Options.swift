@@ -54,6 +54,9 @@ extension RunningServer {
         /// Scenarios with which every world begins: names of built-in ones or paths of files, with values of their
         /// parameters after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []
+        /// The day whose behaviour the providers have: a day such as `2026-04-01`, or `next` for what they have announced.
+        /// `nil` plays the seed's day, or today's behaviour.
+        public var asOf: String?
         /// A directory written by `firebase emulators:export`. Every world begins with its users, in the default
         /// project.
         public var importDirectory: String?
@@ -77,5 +80,8 @@ extension RunningServer {
         public init(logger: Logger? = nil) {
             self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
         }
+
+        /// The day that worlds play whose seed doesn't say.
+        var day: Day { asOf.flatMap { Day($0) } ?? .today }
     }
 }

@@ -16,7 +16,8 @@ extension RunningServer {
         where !WorldName.isValid(name) {
             throw StartError(description: "\"\(name)\" can't be a world: \(WorldName.rule)")
         }
-        var seed = try SeedInput.load(seeds)
+        var seed = try SeedInput.load(seeds + (options.asOf.map { [.json(asOf: $0)] } ?? []))
+        seed.daemonDay = options.day
         if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
         let archive = try StoreChoice.chosen(options.store).open(seed)
         let budget = ProcessBudget(

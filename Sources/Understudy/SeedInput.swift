@@ -16,6 +16,11 @@ public enum SeedInput: Sendable {
         .json(Providers.seed(defaultProject: id).text)
     }
 
+    /// Returns a seed that only sets the day whose behaviour the providers have.
+    static func json(asOf day: String) -> SeedInput {
+        .json(JSONValue.object(JSONObject([("asOf", .string(day))])).text)
+    }
+
     /// Checks seed files and returns their errors, a line each: file, JSON path, description. The list is empty if
     /// there are none.
     public static func faults(in seeds: [SeedInput]) -> [String] {
@@ -42,6 +47,15 @@ public enum SeedInput: Sendable {
             return try checked(sources)
         } catch {
             throw StartError(description: error.description)
+        }
+    }
+
+    /// Returns a check of the seeds that worlds get while a daemon with these options runs.
+    static func check(_ options: RunningServer.Options) -> @Sendable ([SeedSource]) throws(Issues) -> Seed {
+        { sources throws(Issues) in
+            var seed = try checked(sources)
+            seed.daemonDay = options.day
+            return seed
         }
     }
 

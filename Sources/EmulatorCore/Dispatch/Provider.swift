@@ -24,16 +24,18 @@ package struct ProviderFacts: Sendable {
     package let isService: Bool
     /// The members of the answer at `/` of the daemon by which programs recognize the provider's own emulator.
     package let emulatorStatus: JSONObject
+    /// The provider's behaviours that began or ended on a known day.
+    package let changes: [Change]
 
     package init(
         name: String, title: String, section: (any SeedSection.Type)? = nil, profile: (any AccountProfile.Type)? = nil,
         rows: [any Row.Type] = [], values: [any WorldValue.Type] = [], choices: Set<PersonalChoice> = [.scopes],
-        isService: Bool = false, emulatorStatus: JSONObject = JSONObject(),
+        isService: Bool = false, emulatorStatus: JSONObject = JSONObject(), changes: [Change] = [],
         variables: @escaping @Sendable (_ daemon: String) -> [(name: String, value: String)] = { _ in [] }
     ) {
         (self.name, self.title, self.section, self.profile) = (name, title, section, profile)
         (self.rows, self.values, self.choices, self.isService) = (rows, values, choices, isService)
-        (self.emulatorStatus, self.variables) = (emulatorStatus, variables)
+        (self.emulatorStatus, self.changes, self.variables) = (emulatorStatus, changes, variables)
     }
 }
 

@@ -12,6 +12,10 @@ package struct Seed: Sendable {
     package let interaction: Interaction
     package let clock: Clock
     package let randomSeed: String?
+    /// The day whose behaviour worlds play; `nil` if the seed doesn't say.
+    package let asOf: Day?
+    /// The day that worlds play whose seed doesn't say.
+    package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]
     /// The faults as they are written, for the places of mistakes.
@@ -46,6 +50,7 @@ package struct Seed: Sendable {
         interaction = contents.interaction
         clock = contents.clock
         randomSeed = contents.randomSeed
+        asOf = contents.asOf
         outcomes = contents.outcomes
         faults = contents.faults
     }

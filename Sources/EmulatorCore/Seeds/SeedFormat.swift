@@ -77,6 +77,7 @@ struct SeedContents: Sendable {
     let interaction: Interaction
     let clock: Seed.Clock
     let randomSeed: String?
+    let asOf: Day?
     let outcomes: [Outcome]
     let faults: [Fault]
 
@@ -93,6 +94,11 @@ struct SeedContents: Sendable {
         clock = fields.object("clock", Seed.Clock.self, "The world's time; the machine's own by default.")
         randomSeed = fields.nullable(
             "randomSeed", .text(.nonEmpty), "With a seed, codes, tokens and identifiers are the same in every run.")
+        asOf = fields.nullable(
+            "asOf", .text(.day),
+            "The day whose behaviour the providers have, such as `2026-04-01`, or `next` for what is announced; today's by "
+                + "default. It is independent of the clock. `understudy changes` lists what differs."
+        ).flatMap { Day($0) }
         outcomes = fields.sequence(
             "outcomes", of: outcome, "What the first authorizations do, without a page."
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }

@@ -33,15 +33,17 @@ struct AuthorizationRequest: Sendable {
         case callback(OAuthError, redirectURI: String, state: Form.Field?)
     }
 
-    init(_ form: Form, _ directory: GitHubDirectory) throws(Refusal) {
-        app = try AuthorizationRequest.app(form, directory)
+    init(_ form: Form, _ provider: GitHubProvider, _ seed: Seed) throws(Refusal) {
+        app = try AuthorizationRequest.app(form, provider.directory)
         state = form.field("state")
         redirectURI = try AuthorizationRequest.redirectURI(form, app, state)
         if app.isSuspended {
             let diagnosis = Diagnosis("the seed says that \"\(app.clientID)\" is suspended")
             throw .callback(OAuthError(.applicationSuspended, diagnosis), redirectURI: redirectURI, state: state)
         }
-        challenge = try AuthorizationRequest.challenge(form, redirectURI, state)
+        challenge =
+            seed.plays(GitHubProvider.codeChallenges)
+            ? try AuthorizationRequest.challenge(form, redirectURI, state) : nil
         let names = form["scope"].map { $0.split { $0 == " " || $0 == "," }.map(String.init) }
         // An empty `scope` counts as missing.
         scopes =
@@ -103,8 +105,8 @@ struct AuthorizationRequest: Sendable {
             ])
     }
 
-    /// Returns the code challenge. GitHub says that both parameters are required if one is present, and that only S256
-    /// is supported. Its answer to other requests isn't documented.
+    /// Returns the code challenge, if GitHub looks at it on the day that is played. GitHub says that both parameters
+    /// are required if one is present, and that only S256 is supported. Its answer to other requests isn't documented.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {
@@ -136,4 +138,11 @@ struct AuthorizationRequest: Sendable {
         }
         return CodeChallenge(method: .s256, challenge: challenge)
     }
+}
+
+extension GitHubProvider {
+    static let codeChallenges = Change(
+        "codeChallenges", ("2025-07-14", nil),
+        summary: "a code that was asked for with code_challenge needs its code_verifier; before, both were ignored",
+        evidence: "https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication/")
 }

@@ -14,7 +14,7 @@ import Time
 extension GitHubProvider {
     func authorize(_ exchange: Exchange) throws -> Response {
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(exchange.request.queryForm, directory) } catch {
+        do { request = try AuthorizationRequest(exchange.request.queryForm, self, exchange.world.seed) } catch {
             return refusal(error, exchange)
         }
         // The decision is made and its code is issued in one transaction.
@@ -93,7 +93,7 @@ extension GitHubProvider {
                 Diagnosis("the form lacks the authorization request: begin again"))
         }
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(original, directory) } catch {
+        do { request = try AuthorizationRequest(original, self, exchange.world.seed) } catch {
             return refusal(error, exchange)
         }
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
@@ -161,10 +161,18 @@ extension GitHubProvider {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
     }
 
-    /// Returns the redirect. Errors also have `iss` (RFC 9207), which isn't documented.
+    /// Redirects to callbacks have `iss` (RFC 9207). It was there for two days and broke clients that compare it with an
+    /// issuer of their own.
+    static let callbackIssuer = Change(
+        "callbackIssuer", ("2026-04-09", "2026-04-11"), ("2026-08-20", nil),
+        summary: "redirects to callbacks have iss=https://github.com/login/oauth (RFC 9207)",
+        caveat: "the days are those of reports",
+        evidence: "https://github.com/langfuse/langfuse/issues/13091, https://github.com/pytorch/test-infra/pull/8589")
+
+    /// Returns the redirect. Errors also have `iss`, which isn't documented.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
-        if settings.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
+        if addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
         let uri = exchange.reachable(redirectURI)
         return .redirect(to: uri + (uri.contains("?") ? "&" : "?") + Form(fields: fields).encoded)
     }

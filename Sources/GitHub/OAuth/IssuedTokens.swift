@@ -10,6 +10,17 @@ struct IssuedTokens: Sendable {
 }
 
 extension GitHubProvider {
+    static let refreshableTokens = Change(
+        "refreshableTokens", ("2020-04-30", nil), summary: "tokens of GitHub Apps can expire and be refreshed",
+        evidence:
+            "https://developer.github.com/changes/2020-04-30-expiring-user-to-server-access-tokens-for-github-apps/")
+    static let oauthAppRefresh = Change(
+        "oauthAppRefresh", ("2026-08-01", nil),
+        summary: "tokens of OAuth apps can expire, too: by a setting of the app, or for the scope offline_access",
+        caveat: "the month is known, not the day",
+        evidence: "https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "
+            + "https://github.com/aws-samples/sample-collaborative-ai-dlc/issues/462")
+
     /// Issues an access token, and a refresh token if the app's tokens expire or the request asks for one.
     func issue(
         _ grant: GitHubGrant, _ scopes: GitHubScopes, to app: GitHubSection.App, withRefreshToken: Bool,
@@ -20,7 +31,7 @@ extension GitHubProvider {
         let kind: GitHubToken.Kind = app.isGitHubApp ? .gitHubAppUser : .oauthApp
         let access = GitHubToken.make(kind, from: &tables.random, isGenuine: isGenuine)
         let refresh =
-            app.hasExpiringTokens || withRefreshToken
+            (app.hasExpiringTokens || withRefreshToken) && refreshes(app)
             ? GitHubToken.make(.refresh, from: &tables.random, isGenuine: isGenuine) : nil
         let id = tables.change(LastTokenID.self) { $0.next() }
         func details(counterpart: String?) -> GitHubGrant.TokenDetails {

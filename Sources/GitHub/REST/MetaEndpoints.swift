@@ -19,8 +19,8 @@ extension GitHubProvider {
                     "git": loopback, "domains": ["website": ["*.github.com", "*.githubusercontent.com"]],
                 ])
             },
-            RESTEndpoint("GET", "/versions", "meta/meta#get-all-api-versions") { _ in
-                .ok(.array(GitHubProvider.versions.reversed().map { .string($0) }))
+            RESTEndpoint("GET", "/versions", "meta/meta#get-all-api-versions") { [versions] _ in
+                .ok(.array(versions.reversed().map { .string($0) }))
             },
             RESTEndpoint("GET", "/rate_limit", "rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user")
             {

@@ -55,7 +55,7 @@ extension GitHubProvider {
             let isEnterprise = exchange.address.host == GitHubProvider.host
             return try RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
                 .response(
-                    to: answer, rate == nil ? .anonymous : viewer, rate: rate, version: GitHubProvider.versions[0])
+                    to: answer, rate == nil ? .anonymous : viewer, rate: rate, version: versions.first)
         }
     }
 }

@@ -20,7 +20,22 @@ import Time
 // documented.
 
 extension GitHubProvider {
-    static let versions = ["2022-11-28", "2026-03-10"]
+    /// The versions of the API, oldest first. A request that names none gets the oldest that is supported.
+    /// <https://docs.github.com/rest/about-the-rest-api/api-versions>
+    static let apiVersions = [
+        apiVersion("2022-11-28", until: "2028-03-10"), apiVersion("2026-03-10", from: "2026-03-10"),
+    ]
+
+    private static func apiVersion(
+        _ name: String, from: String? = nil, until: String? = nil
+    ) -> (name: String, support: Change) {
+        (
+            name,
+            Change(
+                "apiVersion-\(name)", (from, until), summary: "version \(name) of the REST API is supported",
+                evidence: "https://docs.github.com/rest/about-the-rest-api/api-versions#supported-api-versions")
+        )
+    }
 
     func serve(_ endpoint: RESTEndpoint, _ exchange: Exchange, isEnterprise: Bool) throws -> Response {
         let context = RESTContext(exchange, isEnterprise: isEnterprise, endpoint)
@@ -32,11 +47,11 @@ extension GitHubProvider {
             return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
         let (viewer, rate) = (admission.viewer, admission.rate)
-        let version = exchange.request.header("X-GitHub-Api-Version") ?? GitHubProvider.versions[0]
+        let version = exchange.request.header("X-GitHub-Api-Version") ?? versions.first ?? ""
         if rate.isRefused {
             return try context.response(to: exceeded(viewer, exchange), viewer, rate: rate, version: version)
         }
-        guard GitHubProvider.versions.contains(version) else {
+        guard versions.contains(version) else {
             return try context.response(to: unsupportedVersion(version), viewer, rate: rate, version: nil)
         }
         if let refusal = unsupportedType(exchange.request) ?? admission.refusal {
@@ -68,8 +83,14 @@ extension GitHubProvider {
     }
 
     private func unsupportedVersion(_ version: String) -> RESTAnswer {
-        let known = GitHubProvider.versions.reversed().map { known in
-            "\"\(known)\"" + (known == GitHubProvider.versions.last ? " (most recent)" : "")
+        if GitHubProvider.apiVersions.contains(where: { $0.name == version && $0.name < versions.first ?? "" }) {
+            // The status is documented, the message isn't.
+            return RESTAnswer.error(
+                410, "Version \"\(version)\" of the API is no longer supported.", "about-the-rest-api/api-versions"
+            ).because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send a later one, or no header"))
+        }
+        let known = versions.reversed().map { known in
+            "\"\(known)\"" + (known == versions.last ? " (most recent)" : "")
         }
         let message =
             "The version you specified in the \"X-GitHub-API-Version\" request header, \"\(version)\", is not a supported "

@@ -195,6 +195,20 @@ package struct PersonPages: Sendable {
         ).diagnosed(diagnosis)
     }
 
+    /// Returns the page of a flow without redirect, whose title a program reads and whose code a person copies. Google
+    /// documents the title's first word.
+    /// <https://developers.google.com/identity/protocols/oauth2/native-app#manual-copypaste>
+    package func outOfBand(_ fields: [Form.Field]) -> Response {
+        let code = fields.first { $0.name == "code" }?.value
+        let word = code == nil ? "Denied" : "Success"
+        return page(
+            "\(word) \(Form(fields: fields).encoded)",
+            [
+                .tag("h1", [], word),
+                .tag("p", [], code == nil ? "Nothing was granted." : "Copy this code, and paste it into the app."),
+            ] + (code.map { [.tag("code", [], $0)] } ?? []))
+    }
+
     private func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
         var response = Page.response(title: title, status: status, look: look, content)
         response.headers.append((name: "X-Frame-Options", value: "deny"))

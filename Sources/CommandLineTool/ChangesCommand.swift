@@ -1,0 +1,85 @@
+import ArgumentParser
+import EmulatorCore
+import JSON
+import Understudy
+
+/// `understudy changes`: what providers do otherwise on two days.
+struct ChangesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes", abstract: "List what the providers do otherwise on two days.",
+        discussion: "Play either day with \"understudy serve --as-of DAY\".")
+
+    @Option(help: ArgumentHelp("The earlier day, such as 2026-04-01.", valueName: "day"))
+    var from: String
+
+    @Option(help: ArgumentHelp("The later day, or \"next\" for what is announced. (default: today)", valueName: "day"))
+    var to: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// Reads a day. `option` is the option's name, for error messages.
+    static func day(_ text: String, from option: String) throws -> Day {
+        guard let day = Day(text) else {
+            throw ValidationError("\(option): \"\(text)\" isn't a day: expected \(TextRule.day.about).")
+        }
+        return day
+    }
+
+    private func days() throws -> (from: Day, to: Day) {
+        let from = try ChangesCommand.day(from, from: "--from")
+        let to = try to.map { try ChangesCommand.day($0, from: "--to") } ?? .today
+        guard from <= to else { throw ValidationError("--from: \(from) is after \(to), the day of --to.") }
+        return (from, to)
+    }
+
+    func validate() throws { _ = try days() }
+
+    func run() throws {
+        let (from, to) = try days()
+        let found = Providers.changes.map { provider, changes in
+            (
+                provider: provider,
+                steps: changes.map { (change: $0, steps: $0.steps(after: from, upTo: to)) }.filter { !$0.steps.isEmpty }
+            )
+        }.filter { !$0.steps.isEmpty }
+        if json {
+            let all = found.flatMap { provider, changes in
+                changes.map { ChangesCommand.document(provider, $0.change, $0.steps, from, to) }
+            }
+            return Terminal.print(
+                JSONValue.object(
+                    JSONObject([
+                        ("from", .string(from.description)), ("to", .string(to.description)), ("changes", .array(all)),
+                    ])
+                ).indented())
+        }
+        if found.isEmpty { Terminal.print("nothing that is known changed from \(from) to \(to)") }
+        for (provider, changes) in found {
+            Terminal.print(provider)
+            for (change, steps) in changes {
+                let days = steps.map { "\($0.begins ? "from" : "until") \($0.day)" }.joined(separator: ", ")
+                Terminal.print("  \(days): \(change.summary)" + (change.caveat.map { " (\($0))" } ?? ""))
+                Terminal.print("    \(change.evidence)")
+            }
+        }
+    }
+
+    private static func document(
+        _ provider: String, _ change: Change, _ steps: [(day: Day, begins: Bool)], _ from: Day, _ to: Day
+    ) -> JSONValue {
+        var document = JSONObject([
+            ("provider", .string(provider)), ("name", .string(change.name)), ("summary", .string(change.summary)),
+            ("before", .bool(change.isInForce(on: from))), ("after", .bool(change.isInForce(on: to))),
+            (
+                "steps",
+                .array(
+                    steps.map {
+                        ["day": .string($0.day.description), "change": $0.begins ? "begins" : "ends"]
+                    })
+            ), ("evidence", .string(change.evidence)),
+        ])
+        document["caveat"] = change.caveat.map { .string($0) }
+        return .object(document)
+    }
+}
