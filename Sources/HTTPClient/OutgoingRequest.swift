@@ -19,17 +19,20 @@ package enum OutgoingRequest {
     /// The `User-Agent`. The control API refuses it, so that a message to an app's server can't change anything.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Sends a request, and blocks its thread until the answer is there, at most `seconds`. At most `limit` bytes of
-    /// the answer are read, including its header. Without `isVerified`, any certificate is accepted.
+    /// Sends a request, and blocks its thread until the answer is there, at most `seconds`. `host` is sent as the `Host`
+    /// in place of the URL's. At most `limit` bytes of the answer are read, including its header. Without `isVerified`,
+    /// any certificate is accepted.
     package static func send(
-        _ method: String, to url: String, contentType: String? = nil, headers: [(name: String, value: String)] = [],
+        _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
+        headers: [(name: String, value: String)] = [],
         body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit,
         isVerified: Bool = true
     ) throws(Failure) -> Answer {
         let target = try Target(url)
-        var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\nConnection: close\r\n"
-        head += "Accept: */*\r\nContent-Length: \(body.count)\r\n"
-        if !headers.contains(where: { $0.name == "User-Agent" }) { head += "User-Agent: \(userAgent)\r\n" }
+        var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(host ?? target.authority)\r\nConnection: close\r\n"
+        head += "Content-Length: \(body.count)\r\n"
+        if !headers.contains(where: { $0.name.lowercased() == "accept" }) { head += "Accept: */*\r\n" }
+        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) { head += "User-Agent: \(userAgent)\r\n" }
         if let contentType { head += "Content-Type: \(contentType)\r\n" }
         for header in headers { head += "\(header.name): \(header.value)\r\n" }
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))

@@ -96,6 +96,17 @@ public final class RunningServer: Sendable {
     /// The number of requests so far, including those to the control API.
     package var requestCount: Int { dispatcher.requestCount }
 
+    /// Returns whether the host is played.
+    package func plays(_ host: String) -> Bool { dispatcher.plays(host) }
+
+    /// Returns what answers a request at a played host; `nil` if nothing is served there.
+    package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
+        dispatcher.endpoint(method, host, path)
+    }
+
+    /// The first person of the seed.
+    package var firstAccount: String? { worlds.main.seed.people.rows.first?.id }
+
     /// Returns a report on all worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
 

@@ -73,7 +73,7 @@ package struct Mask: Sendable {
     }
 
     /// Whether a field with this name has a secret.
-    static func isSecret(_ name: String) -> Bool {
+    package static func isSecret(_ name: String) -> Bool {
         names.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
     }
 

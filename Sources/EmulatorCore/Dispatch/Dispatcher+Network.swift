@@ -4,6 +4,13 @@ import Logging
 extension Dispatcher {
     /// Returns whether the host is played by the daemon's seed.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
+
+    /// Returns what answers a request at a played host: the provider's name, and whether it is an authorization
+    /// endpoint. Returns `nil` if nothing is served there.
+    package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
+        guard case .found(let entry, _) = endpoints.match(method, host: host, path: path) else { return nil }
+        return (entry.provider?.name, entry.endpoint.traits?.authorizes ?? false)
+    }
 }
 
 extension Dispatcher: Network {

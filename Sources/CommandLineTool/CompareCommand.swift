@@ -1,0 +1,100 @@
+import ArgumentParser
+import EmulatorCore
+import JSON
+import Understudy
+
+/// `understudy compare`: what is otherwise here than at the real provider.
+struct CompareCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Repeat a recording of the real provider here, and say which answers differ.",
+        discussion: """
+            The recording is an HTTP archive (HAR) of a sign-in with your own account and client, as browsers and proxies write \
+            it. A seed must have that client. Tokens, times and IDs aren't compared, and secrets are masked in the output. Exits \
+            1 when something differs.
+            """)
+
+    @Argument(help: "The HTTP archive.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp(
+            "A seed file, or a directory of them, with your client. May be repeated. (default: the built-in seed)",
+            valueName: "path"), completion: .file())
+    var seeds: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Play the providers as of a day, or \"next\". (default: the day of the recording)", valueName: "day"))
+    var asOf: String?
+
+    @Option(help: ArgumentHelp("The person who signs in. (default: the seed's first)", valueName: "id"))
+    var account: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws { if let asOf { _ = try ChangesCommand.day(asOf, from: "--as-of") } }
+
+    func run() throws {
+        let findings: [Comparison.Finding]
+        do {
+            let bytes = try File.read(file)
+            let inputs: [SeedInput] = seeds.isEmpty ? [.builtIn] : seeds.map { .path($0) }
+            findings = try Comparison.run(
+                HARFile(bytes, name: file), seeds: inputs, asOf: asOf, account: account)
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+        let isSame = findings.allSatisfy { $0.differences.isEmpty }
+        if json { Terminal.print(CompareCommand.document(findings).indented()) } else { CompareCommand.print(findings) }
+        if !isSame { throw ExitCode(1) }
+    }
+
+    private static func print(_ findings: [Comparison.Finding]) {
+        for finding in findings {
+            switch finding.outcome {
+            case .skipped(let reason):
+                guard reason != Comparison.otherHost else { continue }
+                Terminal.print("skipped  \(finding.number)  \(finding.title): \(reason)")
+            case .compared(let differences):
+                Terminal.print("\(differences.isEmpty ? "same   " : "DIFFERS")  \(finding.number)  \(finding.title)")
+                for difference in differences {
+                    Terminal.print("           \(difference.kind.rawValue): \(difference.text)")
+                }
+            }
+        }
+        let compared = findings.filter(\.isCompared)
+        let others = findings.filter { $0.outcome == .skipped(Comparison.otherHost) }.count
+        Terminal.print(
+            "\(compared.count) answers compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
+                + "\(findings.count - compared.count - others) skipped, \(others) at hosts that aren't played")
+    }
+
+    private static func document(_ findings: [Comparison.Finding]) -> JSONValue {
+        .object(
+            JSONObject([
+                (
+                    "entries",
+                    .array(
+                        findings.map { finding in
+                            var entry = JSONObject([
+                                ("number", .integer(Int64(finding.number))), ("request", .string(finding.title)),
+                            ])
+                            if case .skipped(let reason) = finding.outcome {
+                                entry["skipped"] = .string(reason)
+                            } else {
+                                entry["differences"] = .array(
+                                    finding.differences.map {
+                                        ["kind": .string($0.kind.rawValue), "text": .string($0.text)]
+                                    })
+                            }
+                            return .object(entry)
+                        })
+                ), ("compared", .integer(Int64(findings.count(where: \.isCompared)))),
+                ("differ", .integer(Int64(findings.count { !$0.differences.isEmpty }))),
+            ]))
+    }
+}

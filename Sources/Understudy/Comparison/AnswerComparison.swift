@@ -1,0 +1,205 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+/// What differs between a provider's recorded answer and the answer here.
+package struct Difference: Sendable, Equatable {
+    package enum Kind: String, Sendable {
+        case status
+        /// The form of the answer: its content type, the type of a value, a token that is a JWT or not.
+        case form
+        /// A member or parameter that only one of the two has.
+        case member
+        /// The words of a refusal.
+        case error
+        /// A value that the protocol fixes, such as `token_type`.
+        case value
+    }
+
+    package let kind: Kind
+    package let text: String
+}
+
+/// Compares two answers. Values that are another in every sign-in are only compared by their form: tokens, times, IDs,
+/// and what belongs to the person.
+struct AnswerComparison {
+    /// The members whose values the protocol fixes; all others belong to the person, the client or the moment.
+    private static let fixed: Set<String> = [
+        "token_type", "scope", "expires_in", "refresh_token_expires_in", "issued_token_type", "alg", "typ", "iss",
+        "aud",
+        "issuer", "kind", "active", "kty", "use", "interval",
+    ]
+    /// The members of refusals that are another in every answer, beside those that hold secrets.
+    private static let momentary: Set<String> = [
+        "state", "nonce", "request_id", "requestid", "trace_id", "fbtrace_id", "correlation_id", "timestamp", "id",
+        "url",
+    ]
+    /// The number of seconds by which lifetimes may differ.
+    private static let tolerance: Int64 = 5
+
+    private(set) var differences: [Difference] = []
+    /// Returns the value here of a value in the recording.
+    private let translated: (String) -> String
+    private var isRefusal = false
+
+    init(translated: @escaping (String) -> String) { self.translated = translated }
+
+    // MARK: - Answers
+
+    mutating func compare(_ theirs: Response, _ ours: Response) {
+        if theirs.status != ours.status { add(.status, "\(theirs.status) there, \(ours.status) here") }
+        let types = (AnswerComparison.type(of: theirs), AnswerComparison.type(of: ours))
+        if types.0 != types.1 { add(.form, "content type \(types.0) there, \(types.1) here") }
+        let challenges = (theirs.header("WWW-Authenticate"), ours.header("WWW-Authenticate"))
+        if challenges.0.map(AnswerComparison.scheme) != challenges.1.map(AnswerComparison.scheme) {
+            add(
+                .member,
+                "WWW-Authenticate \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") there, "
+                    + "\(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") here")
+        }
+        if let location = theirs.header("Location"), let own = ours.header("Location") { compare(location, own) }
+        guard let bodies = AnswerComparison.body(of: theirs), let own = AnswerComparison.body(of: ours) else { return }
+        isRefusal = theirs.status >= 400 || bodies["error"] != nil
+        compare(bodies, own, at: "")
+    }
+
+    /// Compares the addresses of redirects, with their parameters.
+    mutating func compare(_ theirs: String, _ ours: String) {
+        let places = (AnswerComparison.path(of: translated(theirs)), AnswerComparison.path(of: ours))
+        if places.0 != places.1 { add(.form, "redirects to \(places.0) there, to \(places.1) here") }
+        let fields = (AnswerComparison.parameters(of: theirs), AnswerComparison.parameters(of: ours))
+        compareParameters(fields.0, fields.1)
+    }
+
+    /// Compares the parameters with which an authorization ends.
+    mutating func compareParameters(_ theirs: JSONObject, _ ours: JSONObject) {
+        isRefusal = theirs["error"] != nil
+        compare(.object(theirs), .object(ours), at: "")
+    }
+
+    // MARK: - Values
+
+    private mutating func compare(_ theirs: JSONValue, _ ours: JSONValue, at place: String) {
+        switch (theirs, ours) {
+        case (.object(let theirs), .object(let ours)):
+            for (key, value) in theirs.members {
+                let place = Place.step(place, place.isEmpty ? key : ".\(key)")
+                if let own = ours[key] {
+                    compare(value, own, at: place)
+                } else {
+                    add(.member, "\(place) is there, not here")
+                }
+            }
+            for key in ours.keys where theirs[key] == nil {
+                add(.member, "\(Place.step(place, place.isEmpty ? key : ".\(key)")) is here, not there")
+            }
+        case (.array(let theirs), .array(let ours)):
+            let names = (theirs.compactMap(\.string), ours.compactMap(\.string))
+            if place.hasSuffix("_supported"), Set(names.0) != Set(names.1) {
+                add(.value, "\(place): \(names.0.joined(separator: " ")) there, \(names.1.joined(separator: " ")) here")
+            } else if let first = theirs.first, let own = ours.first {
+                // The elements of a list are of one form.
+                compare(first, own, at: "\(place)[0]")
+            }
+        case (.null, _) where !isRefusal, (_, .null) where !isRefusal: break
+        case (.string(let theirs), .string(let ours)): compare(theirs, ours, at: place)
+        default:
+            guard theirs.kindName == ours.kindName else {
+                return add(.form, "\(place) is \(theirs.kindName) there, \(ours.kindName) here")
+            }
+            guard isCompared(place), theirs != ours else { return }
+            if let one = theirs.integer, let other = ours.integer, !isRefusal,
+                one.subtractingReportingOverflow(other).partialValue.magnitude <= AnswerComparison.tolerance
+            {
+                return
+            }
+            add(isRefusal ? .error : .value, "\(place): \(theirs.text) there, \(ours.text) here")
+        }
+    }
+
+    private mutating func compare(_ theirs: String, _ ours: String, at place: String) {
+        switch (try? JWS(parsing: theirs), try? JWS(parsing: ours)) {
+        case (let theirs?, let ours?):
+            let wasRefusal = isRefusal
+            isRefusal = false
+            defer { isRefusal = wasRefusal }
+            compare(.object(theirs.header), .object(ours.header), at: "\(place).header")
+            return compare(.object(theirs.claims), .object(ours.claims), at: "\(place).claims")
+        case (nil, nil): break
+        case (let there, _):
+            return add(.form, "\(place) is \(there == nil ? "no JWT there, and one" : "a JWT there, and none") here")
+        }
+        guard isCompared(place), !AnswerComparison.areSame(translatedWords(theirs), ours) else { return }
+        add(isRefusal ? .error : .value, "\(place): \"\(theirs)\" there, \"\(ours)\" here")
+    }
+
+    private func isCompared(_ place: String) -> Bool {
+        let name = place.split(separator: ".").last.map { String($0.prefix { $0 != "[" }) } ?? ""
+        if isRefusal {
+            return !AnswerComparison.momentary.contains(name.lowercased())
+                && (!Mask.isSecret(name) || place.hasPrefix("error"))
+        }
+        return AnswerComparison.fixed.contains(name) || name.hasSuffix("_endpoint") || name.hasSuffix("_supported")
+    }
+
+    /// Returns the text with each of its words as it would be here.
+    private func translatedWords(_ text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { translated(String($0)) }.joined(
+            separator: " ")
+    }
+
+    /// Whether two texts are the same, apart from the origins of URLs and the order of scopes.
+    private static func areSame(_ theirs: String, _ ours: String) -> Bool {
+        if theirs == ours || path(of: theirs) == path(of: ours) { return true }
+        let separators: Set<Character> = [" ", ","]
+        let words = (theirs.split { separators.contains($0) }, ours.split { separators.contains($0) })
+        return words.0.map { path(of: String($0)) }.sorted() == words.1.map { path(of: String($0)) }.sorted()
+    }
+
+    private mutating func add(_ kind: Difference.Kind, _ text: String) {
+        differences.append(Difference(kind: kind, text: text))
+    }
+
+    // MARK: - Parts
+
+    /// Returns the address without the origin of a web address, and without its parameters.
+    private static func path(of url: String) -> String {
+        let place = url.prefix { $0 != "?" && $0 != "#" }
+        guard place.lowercased().hasPrefix("http"), let mark = place.firstRange(of: "://") else { return String(place) }
+        let rest = place[mark.upperBound...].drop { $0 != "/" }
+        // At the daemon's own address, the path begins with the host.
+        let first = rest.dropFirst().prefix { $0 != "/" }
+        return String(first.contains(".") ? rest.dropFirst(1 + first.count) : rest)
+    }
+
+    /// Returns the parameters of a URL's query and fragment.
+    static func parameters(of url: String) -> JSONObject {
+        guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return JSONObject() }
+        let fields = url[mark...].split(whereSeparator: { $0 == "?" || $0 == "#" }).flatMap {
+            Form(parsing: $0).fields
+        }
+        return JSONObject(fields.map { ($0.name, .string($0.value)) })
+    }
+
+    private static func type(of response: Response) -> String {
+        guard !response.body.isEmpty, !(300..<400).contains(response.status) else { return "none" }
+        let type = response.header("Content-Type")?.mediaType ?? "none"
+        return type == "text/javascript" ? "application/javascript" : type
+    }
+
+    private static func scheme(of challenge: String) -> String {
+        challenge.split(separator: " ").first.map { $0.lowercased() } ?? ""
+    }
+
+    /// Returns a body of JSON or of a form; `nil` for any other, such as a page.
+    private static func body(of response: Response) -> JSONValue? {
+        switch response.header("Content-Type")?.mediaType ?? "" {
+        case "application/x-www-form-urlencoded":
+            .object(JSONObject(Form(parsing: response.body).fields.map { ($0.name, .string($0.value)) }))
+        case "text/html": nil
+        default: try? JSONValue(parsing: response.body, limits: .answer)
+        }
+    }
+}
