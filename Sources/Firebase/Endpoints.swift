@@ -52,10 +52,15 @@ extension FirebaseProvider {
                 }
             }
             + FirebaseProvider.adminVersions.flatMap { version in
-                (configMethods + openIDConfigMethods).map {
-                    adminMethod($0.method, "\(version)/projects/:project\($0.path)", in: .status, run: $0.run)
-                }
-                    + openIDConfigMethods.map {
+                [
+                    Endpoint("GET", [FirebaseProvider.host], "\(version)/defaultSupportedIdps", cors: .any) { _ in
+                        FirebaseProvider.supportedProviders
+                    }
+                ]
+                    + (configMethods + idpConfigMethods).map {
+                        adminMethod($0.method, "\(version)/projects/:project\($0.path)", in: .status, run: $0.run)
+                    }
+                    + idpConfigMethods.map {
                         adminMethod(
                             $0.method, "\(version)/projects/:project/tenants/:tenant\($0.path)", in: .status,
                             run: $0.run)
@@ -265,8 +270,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods for OpenID providers of a project or one of its tenants, in version 2.
-    private var openIDConfigMethods: [(method: String, path: String, run: Method)] {
+    /// The methods for the providers of a project or one of its tenants, in version 2.
+    private var idpConfigMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
             ("POST", "/oauthIdpConfigs", createOAuthIdpConfig),
@@ -279,7 +284,7 @@ extension FirebaseProvider {
                 "DELETE", "/oauthIdpConfigs/:config",
                 deleteOAuthIdpConfig
             ),
-        ]
+        ] + providerConfigMethods
     }
 
     /// The paths that the service has and Understudy doesn't play: they answer 501, as the official emulator does.
@@ -287,16 +292,7 @@ extension FirebaseProvider {
         [
             "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter",
         ]
-        + adminVersions.flatMap { version in
-            ["", "/tenants/:tenant"].flatMap { scope in
-                ["defaultSupportedIdpConfigs", "inboundSamlConfigs"].flatMap { name in
-                    [
-                        "\(version)/projects/:project\(scope)/\(name)",
-                        "\(version)/projects/:project\(scope)/\(name)/:id",
-                    ]
-                }
-            } + ["\(version)/defaultSupportedIdps", "\(version)/projects/:project/identityPlatform:initializeAuth"]
-        }
+        + adminVersions.map { "\($0)/projects/:project/identityPlatform:initializeAuth" }
 
     static func notPlayed(_ exchange: Exchange) -> Response {
         let message = "\(exchange.address.path.split(separator: "/").last ?? "This") is not implemented here."

@@ -33,7 +33,7 @@ extension UserPool {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
             PhoneCode.self, TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
-            PasskeyChallenge.self,
+            ProviderConfig.self, PasskeyChallenge.self,
         ]
     }
 

@@ -271,8 +271,8 @@ struct AdminTests {
         #expect(try fixture.client.request("DELETE", "/emulator/v1/projects/\(project)/accounts").text == "{}")
         #expect(try fixture.admin("POST", "/accounts:query", [:], project: project)["recordsCount"] == "0")
         for path in [
-            "/v1/accounts:signInWithGameCenter", "/v2/projects/demo-app/defaultSupportedIdpConfigs",
-            "/v2/projects/demo-app/inboundSamlConfigs/x",
+            "/v1/accounts:signInWithGameCenter", "/v1/accounts:issueSamlResponse",
+            "/v2/projects/demo-app/identityPlatform:initializeAuth",
         ] {
             let answer = try fixture.client.post("\(FirebaseFixture.toolkit)\(path)", json: [:])
             #expect(answer.status == 501)

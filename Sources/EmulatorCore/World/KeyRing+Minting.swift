@@ -47,6 +47,9 @@ extension KeyRing {
         from: Instant.first + .seconds(1_577_836_800), to: Instant.first + .seconds(2_524_608_000)
     )
 
+    /// The end of the period in which certificates are valid.
+    package static var endOfCertificates: Instant { validity.to }
+
     /// Returns keys as X.509 certificates by their IDs, as Google publishes them beside the key set.
     static func certificates(_ keys: [KeyGenerator.NamedKey], commonName: String) throws(KeyError) -> JSONValue {
         var certificates = JSONObject()

@@ -21,13 +21,14 @@ extension FirebaseProvider {
                     expected: revoking.map { $0.id }.joined(separator: " or "),
                     "only \(revoking.map { "\($0.title)'s" }.joined(separator: " and ")) tokens can be revoked"))
         }
-        guard let source = call.project.providers.source(providerId) as? any RevokingSource else {
+        let configured = knownSource(providerId, of: call.project, call.pool, in: call.exchange)
+        guard let source = configured as? any RevokingSource else {
             throw FirebaseProvider.notConfigured(providerId)
         }
         guard source.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
-                because: "the seed says \"enabled\": false for \"\(providerId)\"")
+                because: "the provider \(Diagnosis.quote(providerId)) is configured with \"enabled\": false")
         }
         guard let token = try call.text("token") else {
             // Production's message isn't documented.

@@ -131,7 +131,7 @@ extension FirebaseProvider {
         return config
     }
 
-    private static func noConfig(_ id: String) -> FirebaseError {
+    static func noConfig(_ id: String) -> FirebaseError {
         var error = FirebaseError(
             "CONFIGURATION_NOT_FOUND", status: 404, because: "there is no provider \(Diagnosis.quote(id)) here")
         error.statusName = "NOT_FOUND"

@@ -26,7 +26,7 @@ struct OtherSettings: Codable, Sendable {
 
     private var kept = CustomClaims()
 
-    init() {}
+    init(_ members: JSONObject = JSONObject()) { kept = CustomClaims(members) }
 
     /// Reads the settings of a project or tenant in the seed.
     init(seeded fields: inout Fields) {

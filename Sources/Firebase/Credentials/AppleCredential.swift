@@ -44,6 +44,30 @@ struct AppleSource: KnownSource {
         privateKey = fields.privateKey()
     }
 
+    var config: JSONObject {
+        var config = JSONObject()
+        config["clientId"] = servicesID.map { .string($0) }
+        var apple = JSONObject()
+        if let teamID, let keyID {
+            apple["codeFlowConfig"] = ["teamId": .string(teamID), "keyId": .string(keyID)]
+        }
+        if !bundleIDs.isEmpty { apple["bundleIds"] = .array(bundleIDs.map { .string($0) }) }
+        if !apple.isEmpty { config["appleSignInConfig"] = .object(apple) }
+        return config
+    }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        let apple = config["appleSignInConfig"]
+        let code = apple?["codeFlowConfig"]
+        var seed = JSONObject()
+        seed["servicesID"] = config["clientId"]
+        seed["bundleIDs"] = apple?["bundleIds"]
+        seed["teamID"] = code?["teamId"]
+        seed["keyID"] = code?["keyId"]
+        seed["privateKey"] = code?["privateKey"]
+        return seed
+    }
+
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
         let list = references.root["apple"]?["teams"]
         let teams = list?.items ?? []

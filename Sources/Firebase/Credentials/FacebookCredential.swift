@@ -26,6 +26,19 @@ struct FacebookSource: KnownSource {
         appSecret = fields.optional("appSecret", .text(.nonEmpty), "The app secret.")
     }
 
+    var config: JSONObject {
+        var config = JSONObject([("clientId", .string(appID))])
+        config["clientSecret"] = appSecret.map { .string($0) }
+        return config
+    }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        var seed = JSONObject()
+        seed["appID"] = config["clientId"]
+        seed["appSecret"] = config["clientSecret"]
+        return seed
+    }
+
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
         let apps = KnownNames(references.root["facebook"]?["apps"], "appID")
         references.expect(settings["appID"], among: apps, "app", in: " in facebook.apps")

@@ -29,6 +29,19 @@ struct GitHubSource: KnownSource {
         clientSecret = fields.optional("clientSecret", .text(.nonEmpty), "The client secret.")
     }
 
+    var config: JSONObject {
+        var config = JSONObject([("clientId", .string(clientID))])
+        config["clientSecret"] = clientSecret.map { .string($0) }
+        return config
+    }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        var seed = JSONObject()
+        seed["clientID"] = config["clientId"]
+        seed["clientSecret"] = config["clientSecret"]
+        return seed
+    }
+
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
         let section = references.root["github"]
         references.expect(

@@ -26,6 +26,16 @@ struct GoogleSource: KnownSource {
             "clientIDs", .set(of: .text(.nonEmpty)), default: [], "Client IDs whose ID tokens are taken.")
     }
 
+    var config: JSONObject {
+        var config = JSONObject()
+        config["clientId"] = clientIDs.first.map { .string($0) }
+        return config
+    }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        JSONObject([("clientIDs", .array(config["clientId"].map { [$0] } ?? []))])
+    }
+
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
         let clients = KnownNames(references.root["google"]?["clients"], "clientID")
         for client in settings["clientIDs"]?.items ?? [] {

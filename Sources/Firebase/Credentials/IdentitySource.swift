@@ -40,6 +40,10 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Has the provider forward a message to one of its relay addresses; `nil` for other addresses.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
+    /// The provider's members in `defaultSupportedIdpConfigs`, without `enabled`.
+    var config: JSONObject { get }
+    /// Returns the part of the seed for the members of `defaultSupportedIdpConfigs`.
+    static func seed(of config: JSONObject) -> JSONObject
     /// Returns the address at which the web flow begins, for a provider whose authorization endpoint is fixed.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
@@ -110,9 +114,20 @@ extension FirebaseProvider {
     func configuredSource(
         _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
     ) -> (any IdentitySource)? {
-        guard id.hasPrefix(OAuthIdpConfig.prefix) else { return project.providers.source(id) }
+        guard id.hasPrefix(OAuthIdpConfig.prefix) else { return knownSource(id, of: project, pool, in: exchange) }
         return exchange.world.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: pool, id: id)) }
             .map { OpenIDSource($0) }
+    }
+
+    /// Returns a provider that Firebase knows by name: as an administrator has configured it, or as the seed has.
+    func knownSource(
+        _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
+    ) -> (any KnownSource)? {
+        let key = ProviderConfig.Key(pool: pool, kind: .known, id: id)
+        guard let config = exchange.world.read({ $0.find(ProviderConfig.self, key) }) else {
+            return project.providers.source(id)
+        }
+        return config.source
     }
 }
 
