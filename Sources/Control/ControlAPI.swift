@@ -63,7 +63,8 @@ package struct ControlAPI: Sendable {
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
             + snapshotCalls
-            + clockCalls + outcomeCalls + faultCalls + requestCalls + verifyCalls + worldCalls + scenarioCalls
+            + clockCalls + outcomeCalls + faultCalls + requestCalls + flowCalls + verifyCalls + worldCalls
+            + scenarioCalls
             + tokenCalls + explainCalls + accountCalls + mailCalls
     }
 

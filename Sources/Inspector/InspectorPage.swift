@@ -52,7 +52,8 @@ extension Inspector {
             children: [
                 head(exchange, title: title, scripts: ["comfort"] + scripts),
                 .tag(
-                    "body", [], .tag("a", [("class", "skip"), ("href", "#main")], "Skip to the content"),
+                    "body", [("data-run", formToken.run)],
+                    .tag("a", [("class", "skip"), ("href", "#main")], "Skip to the content"),
                     header(exchange), menu(exchange, area), main),
             ])
         return Response(

@@ -33,7 +33,7 @@ struct OrderToolTests {
         let match: JSONValue = ["host": "appleid.apple.com", "path": "/auth/keys"]
         let fault = try assistant.ask("order_fault", ["match": match, "effect": ["status": 503], "times": .null])
         #expect(try apple.client.get("\(AppleFixture.prefix)/auth/keys").status == 503)
-        #expect(try assistant.ask("list_sign_ins")["signIns"]?.array?.first?["steps"]?.array?.first?["fault"] != nil)
+        #expect(try assistant.ask("list_sign_ins")["flows"]?.array?.first?["steps"]?.array?.first?["fault"] != nil)
         _ = try assistant.ask("remove_orders", ["id": fault["id"] ?? ""])
         #expect(try apple.client.get("\(AppleFixture.prefix)/auth/keys").status == 200)
         #expect(try assistant.refusal("remove_orders", ["id": fault["id"] ?? ""]).contains("spent"))

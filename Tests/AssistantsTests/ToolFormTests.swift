@@ -57,8 +57,8 @@ struct ToolFormTests {
         "lists are narrowed down as the calls are",
         arguments: [
             (
-                "list_sign_ins", "requests",
-                ["refused", "client", "host", "path", "method", "status", "flow", "after", "wait"]
+                "list_sign_ins", "flows",
+                ["refused", "unfinished", "provider", "client", "text", "all", "after", "wait"]
             ),
             ("read_mail", "mail", ["to", "from", "subject", "text", "kind", "after", "wait"]),
             ("list_accounts", "accounts", ["after"]),

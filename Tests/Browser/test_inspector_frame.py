@@ -31,7 +31,6 @@ class InspectorFrame(InspectorTestCase):
             driver.get(self.page(["", "inbox"][number % 2]))
         driver.get(f"{self.origin}/appleid.apple.com/auth/keys")
         self.assertIn("kty", driver.page_source)
-        # The last ones have no stream of their own, and follow all the same.
         driver.get(self.page())
         self.ask("appleid.apple.com/auth/authorize?client_id=nobody")
         wait(driver, lambda d: d.find_elements("css selector", "#flows > li"))

@@ -187,11 +187,10 @@ class Inbox(InspectorTestCase):
         for driver in [first, second]:
             driver.get(self.page("inbox"))
             wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, ".empty"))
-        time.sleep(0.5)
         self.mail("ada@example.org")
         for driver in [first, second]:
             wait(driver, lambda d: "ada@example.org" in d.find_element(By.ID, "messages").text, "the mail")
-        wait(first, lambda d: "ada@example.org" in d.find_element(By.ID, "inbox-news").get_attribute("textContent"))
+        wait(first, lambda d: "ada@example.org" in d.find_element(By.CSS_SELECTOR, "p.spoken:last-of-type").get_attribute("textContent"))
         first.find_element(By.CSS_SELECTOR, ".title button").click()
         wait(second, lambda d: d.find_elements(By.CSS_SELECTOR, ".empty"), "the other window's empty inbox")
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Inspector
+@testable import Control
 
 @Suite("Places of flows in the list")
 struct FlowPlaceTests {

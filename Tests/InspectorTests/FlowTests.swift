@@ -133,58 +133,31 @@ import Understudy
         #expect(try fixture.page("flows/\(inner)").location.hasSuffix("/flows/\(ids[0])"))
     }
 
-    // MARK: - Live
+    // MARK: - Following
 
-    private func stream(_ query: String = "") throws -> Wire {
-        let wire = try Wire(port: fixture.client.port)
-        wire.send("GET /_understudy/flows/events?\(query) HTTP/1.1\r\nHost: localhost:\(fixture.client.port)\r\n\r\n")
-        return wire
-    }
-
-    /// Returns the stream's next event with rows.
-    private func rows(_ wire: Wire) throws -> String {
-        while let chunk = try wire.chunk() {
-            if chunk.contains("event: rows") { return chunk }
-        }
-        throw TransportError(reason: "the stream ended")
-    }
-
-    @Test("a page hears of each change, in rows as it has them") func live() throws {
-        let wire = try stream()
-        #expect(try wire.chunk()?.contains("event: hello\ndata: ") == true)
-        _ = try fixture.client.get(Site.authorizations[2].target(["client_id": "nobody"]))
-        let event = try rows(wire)
-        let row = try #require(event.firstMatch(of: /<li class="flow".*<\/li>/)?.0)
-        #expect(try fixture.page().text.contains(row))
-        #expect(event.contains("data-spoken=\"Google web sign-in, refused: "))
-    }
-
-    @Test("a stream begins where its page ended, and keeps to its filter") func filter() throws {
-        _ = try Site.signIn(at: "apple", fixture.client)
-        let end = try #require(try fixture.page().text.firstMatch(of: /data-after="(\d+)"/)?.1)
-        let wire = try stream("after=\(end)&provider=github")
-        _ = try Site.signIn(at: "github", fixture.client)
-        var event = try rows(wire)
-        while !event.contains("Signed in") { event = try rows(wire) }
-        #expect(!event.contains("Apple"))
-    }
-
-    @Test("one sign-in's page hears of it alone") func single() throws {
+    @Test("a page that is asked for again has what changed, and says it in words") func following() throws {
+        let before = try fixture.page().text
+        #expect(before.contains("<div id=\"sign-ins\" data-follow>") && before.contains("id=\"no-flows\""))
         let authorized = try Site.authorizations[1].call(fixture.client, "")
         let id = try #require(authorized.header("Understudy-Request"))
-        let end = try #require(try fixture.page().text.firstMatch(of: /data-after="(\d+)"/)?.1)
-        let wire = try stream("flow=\(id)&after=\(end)")
-        _ = try Site.signIn(at: "apple", fixture.client)
+        #expect(try fixture.page("flows/\(id)").text.contains("data-spoken=\"GitHub web sign-in, unfinished\""))
         _ = try Site.redeem(Site.code(authorized), at: "github", fixture.client)
-        let event = try rows(wire)
-        #expect(event.contains("flow-diagram") && event.contains("Signed in") && !event.contains("Apple"))
+        #expect(try fixture.page("flows/\(id)").text.contains("data-spoken=\"GitHub web sign-in, signed in\""))
+        _ = try fixture.client.get(Site.authorizations[2].target(["client_id": "nobody"]))
+        let after = try fixture.page().text
+        #expect(after.contains("id=\"flow-\(id)\"") && !after.contains("id=\"no-flows\""))
+        #expect(after.contains("data-spoken=\"Google web sign-in, refused: "))
+        // Each page of one run of the daemon names that run: its forms are taken.
+        let run = try #require(after.firstMatch(of: /<body data-run="([0-9a-f]+)"/)?.1)
+        #expect(before.contains("data-run=\"\(run)\""))
     }
 
-    @Test("an emptied recording is told at once") func emptied() throws {
-        _ = try Site.signIn(at: "apple", fixture.client)
-        let wire = try stream()
-        _ = try rows(wire)
-        _ = try fixture.client.request("DELETE", "/_understudy/v1/requests")
-        #expect(try rows(wire).contains("data-oldest=\"\(Int.max)\""))
+    @Test("a page of older sign-ins stays as it is") func older() throws {
+        for number in 0..<51 {
+            _ = try fixture.client.get(Site.authorizations[2].target(["client_id": "app-\(number)"]))
+        }
+        let older = try #require(try fixture.page().text.firstMatch(of: /id="older" href="[^"]*\?([^"]*)"/)?.1)
+        let page = try fixture.page("?\(older)").text
+        #expect(page.contains("id=\"sign-ins\"") && !page.contains("data-follow") && page.contains("app-0"))
     }
 }

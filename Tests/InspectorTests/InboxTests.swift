@@ -23,7 +23,7 @@ struct InboxTests {
         let page = try fixture.page("inbox")
         #expect(page.status == 200 && page.text.contains("No messages yet."))
         #expect(!page.text.contains("Delete all"))
-        #expect(page.text.contains("/_understudy/v1/mail?after=m0"))
+        #expect(page.text.contains("id=\"messages\" data-follow"))
     }
 
     @Test("the list, newest first, searched by address, subject and kind") func list() throws {
@@ -47,12 +47,12 @@ struct InboxTests {
     @Test("fifty messages a page") func pages() throws {
         for _ in 0..<51 { try call("sendVerificationCode", ["phoneNumber": "+15555550123"]) }
         let first = try fixture.page("inbox?kind=text").text
-        #expect(first.components(separatedBy: "<tr>").count == 52)
+        #expect(first.components(separatedBy: "<tr").count == 52)
         #expect(first.contains("/_understudy/inbox?kind=text&amp;before=m2\">Older</a>"))
         let second = try fixture.page("inbox?kind=text&before=m2").text
         #expect(second.contains("inbox/m1\"") && second.contains(">Newest</a>") && !second.contains(">Older</a>"))
         // A later page isn't updated.
-        #expect(!second.contains("data-events"))
+        #expect(!second.contains("id=\"messages\" data-follow"))
     }
 
     @Test("a mail: who, what, links, codes, headers, and its HTML in a frame") func message() throws {

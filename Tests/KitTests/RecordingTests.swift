@@ -53,6 +53,18 @@ struct RecordingTests {
         #expect(try await world.requests(flow: first.flow) == [first])
     }
 
+    @Test("is read sign-in by sign-in")
+    func signIns() async throws {
+        let failed = try #require(try await world.signIns(isRefused: true, waitingAtMost: .seconds(30)).last)
+        #expect(failed.ending == .refused && failed.providers == ["github"])
+        #expect(failed.diagnosis == (try await world.refusals().last?.diagnosis))
+        #expect(failed.stoppedBy == failed.steps.last?.id && failed.steps.last?.path == "/user")
+        #expect(try await world.signIn(failed.id) == failed)
+        #expect(try await world.signIns(provider: "apple").isEmpty)
+        let unknown = await #expect(throws: UnderstudyError.self) { try await world.signIn("r0") }
+        #expect(unknown?.code == "noSuchFlow")
+    }
+
     @Test("is read page by page where it is long")
     func pages() async throws {
         // A page has 2 MiB of bodies at most.

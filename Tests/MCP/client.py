@@ -24,7 +24,7 @@ CALLS = [
     ("check_health", {}, "version"),
     ("app_environment", {"world": "w1"}, "variables"),
     ("sign_in_natively", NATIVE, "identityToken"),
-    ("list_sign_ins", {"refused": False, "limit": 2}, "signIns"),
+    ("list_sign_ins", {"refused": False, "limit": 2}, "flows"),
     ("show_request", lambda answers: {"id": answers["list_sign_ins"]["last"]}, "status"),
     ("explain_value", {"value": "https://example.com/callback?error=access_denied"}, "parts"),
     ("explain_error", {"error": "invalid_grant", "provider": "apple"}, "errors"),
@@ -116,7 +116,7 @@ async def check_resources(client):
 async def check_cancellation(client):
     """A call that waits is given up, and others go on, also while it waits."""
     with anyio.move_on_after(0.3):
-        await client.call_tool("list_sign_ins", {"host": "none", "wait": "50s"})
+        await client.call_tool("list_sign_ins", {"client": "none", "wait": "50s"})
         raise AssertionError("nothing was waited for")
     async with anyio.create_task_group() as group:
         found = []
@@ -126,7 +126,7 @@ async def check_cancellation(client):
 
         group.start_soon(wait)
         await call(client, "sign_in_natively", NATIVE)
-    assert found[0]["signIns"], found
+    assert found[0]["flows"], found
 
 
 async def check_refusal(client):
@@ -139,9 +139,9 @@ async def check_refusal(client):
         raise AssertionError("a client secret that is none was taken")
     except urllib.error.HTTPError as error:
         assert error.code == 400
-    sign_in = (await call(client, "list_sign_ins", {"refused": True}))["signIns"][-1]
+    sign_in = (await call(client, "list_sign_ins", {"refused": True}))["flows"][-1]
     step = sign_in["steps"][-1]
-    assert step["request"] == "POST appleid.apple.com/auth/token" and "ES256" in step["diagnosis"], step
+    assert step["path"] == "/auth/token" and "ES256" in step["diagnosis"], step
     assert len(sign_in["steps"]) == 2, sign_in
     shown = await call(client, "show_request", {"id": step["id"]})
     assert "nonsense" in shown["request"]["body"]

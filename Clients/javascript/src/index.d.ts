@@ -14,6 +14,8 @@ export type { MailFilter, Message, OutgoingMail, SentMail } from './inbox.js'
 export type {
   Apple, AppleCredential, AppleRequest, AppOfPerson, Facebook, GitHub, Google, NativeRequest, OpenID
 } from './providers.js'
-export type { Criteria, Exchange, Expectation, RecordedMessage, Verified } from './recording.js'
+export type {
+  Criteria, Exchange, Expectation, RecordedMessage, SignIn, SignInFilter, SignInStep, Verified
+} from './recording.js'
 export type { Scenario, Scenarios } from './scenarios.js'
 export type { MintedToken, Tampering, TokenOrder, Tokens } from './tokens.js'

@@ -59,6 +59,68 @@ export interface Exchange {
   [member: string]: unknown
 }
 
+/** Which sign-ins. */
+export interface SignInFilter {
+  /** `true`: those that a refusal, the person or a fault stopped; `false`: the others. */
+  refused?: boolean | undefined
+  /** `true`: those that aren't finished. */
+  unfinished?: boolean | undefined
+  /** A provider that took part, as in the seed. */
+  provider?: string | undefined
+  /** A part of the client ID. */
+  client?: string | undefined
+  /** A text, in any case: of the diagnosis, the person, the client or an ID. */
+  text?: string | undefined
+  /** `true`: also what only asked for a key set or a discovery document. */
+  all?: boolean | undefined
+}
+
+/** A sign-in: its requests, who signed in, and how it ended. docs/recording.md says more. */
+export interface SignIn {
+  /** The ID of its first request. */
+  id: string
+  /** What it is: "Apple web sign-in". */
+  name: string
+  ending: 'signedIn' | 'refused' | 'cancelled' | 'faulted' | 'unfinished' | 'answered' | 'signedOut'
+  /** Why it failed. */
+  diagnosis?: string
+  /** The request that failed. */
+  stoppedBy?: string
+  /** What an unfinished one waits for. */
+  hint?: string
+  providers: string[]
+  /** The client ID; at Firebase, the project. */
+  client?: string
+  person?: { account?: string; name?: string; email?: string }
+  time?: string
+  durationMilliseconds: number
+  waitingMilliseconds: number
+  steps: SignInStep[]
+  remarks?: { text: string; request: string; problem: boolean }[]
+}
+
+/** A request of a sign-in. */
+export interface SignInStep {
+  id: string
+  /** The request for which the daemon sent it itself. */
+  parent?: string
+  time: string
+  durationMilliseconds: number
+  from: string
+  to: string
+  /** What it is for: "redeem code". */
+  does: string
+  method: string
+  host?: string
+  path: string
+  status: number
+  /** The answer in a few words: "302 code". */
+  answer: string
+  diagnosis?: string
+  note?: string
+  fault?: string
+}
+
 /** A request's or an answer's header and body; `bodyBase64` where that isn't text. */
 export interface RecordedMessage {
   headers: { name: string; value: string }[]

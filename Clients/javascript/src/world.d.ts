@@ -5,7 +5,7 @@ import type { MailFilter, Message, OutgoingMail, SentMail } from './inbox.js'
 import type { Fault, FaultOrder, Outcome, OutcomeDetails } from './orders.js'
 import type { Callback } from './person.js'
 import type { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
-import type { Criteria, Exchange, Expectation, Verified } from './recording.js'
+import type { Criteria, Exchange, Expectation, SignIn, SignInFilter, Verified } from './recording.js'
 import type { Scenarios } from './scenarios.js'
 import type { Tokens } from './tokens.js'
 import type { Understudy } from './understudy.js'
@@ -75,6 +75,14 @@ export class World {
   requests(filter?: Criteria & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<Exchange[]>
   /** One exchange, by its ID (an answer's header `Understudy-Request`). */
   request(id: string): Promise<Exchange>
+  /**
+   * The sign-ins, the most recently active last, with the person, the steps, how each ended and why. `limit`: the latest so many,
+   * or, with `after`, the next so many in which something came after the request with that ID. `wait`: until there are `count` of
+   * them (1), a minute at most; then what there is.
+   */
+  signIns(filter?: SignInFilter & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<SignIn[]>
+  /** One sign-in, by the ID of any of its requests. */
+  signIn(id: string): Promise<SignIn>
   /** Empties the recording. */
   forgetRequests(): Promise<void>
   /** The recording as an HTTP archive. */

@@ -78,6 +78,10 @@ export class World {
 
   request(id) { return this.#control.call('GET', `requests/${encodeURIComponent(id)}`) }
 
+  signIns({ wait, ...filter } = {}) { return pages(this.#control, 'flows', 'flows', { ...filter, wait: duration(wait) }) }
+
+  signIn(id) { return this.#control.call('GET', `flows/${encodeURIComponent(id)}`) }
+
   async forgetRequests() { await this.#control.call('DELETE', 'requests') }
 
   har() { return archive(this.#control) }

@@ -10,7 +10,7 @@ const listed = (await real.world().call('GET', '')).calls.map(({ method, url }) 
 
 /// An answer that every method can read.
 const answer = {
-  accounts: [], endpoints: [], expectations: [], faults: [], log: { entries: [] }, messages: [], milliseconds: 0, outcomes: [],
+  accounts: [], endpoints: [], expectations: [], faults: [], flows: [], log: { entries: [] }, messages: [], milliseconds: 0, outcomes: [],
   requests: [], scenarios: [], smtp: 'localhost:25', state: '', version: '', url: 'http://localhost:1', withdrawn: true, worlds: []
 }
 
@@ -20,7 +20,7 @@ async function made(run) {
   const { fetch } = globalThis
   globalThis.fetch = async (url, { method }) => {
     const path = decodeURIComponent(new URL(url).pathname).replace(/^.*\/_understudy\/v1\/?/, '')
-    calls.add(`${method} ${path.replace(/\b(accounts|outcomes|faults|requests|mail)\/ID/, '$1/:id').replace(/(worlds|scenarios)\/ID/, '$1/:name').replace('clients/ID', 'clients/:client').replace(/attachments\/1$/, 'attachments/:number')}`)
+    calls.add(`${method} ${path.replace(/\b(accounts|outcomes|faults|flows|requests|mail)\/ID/, '$1/:id').replace(/(worlds|scenarios)\/ID/, '$1/:name').replace('clients/ID', 'clients/:client').replace(/attachments\/1$/, 'attachments/:number')}`)
     return new Response(JSON.stringify({ ...answer, id: 'ID' }))
   }
   try { await run() } finally { globalThis.fetch = fetch }
@@ -35,7 +35,7 @@ test('every call has a method', async () => {
     const all = [
       understudy.worlds(), understudy.health(), world.reset(), world.currentSeed(), world.replaceSeed({}), world.seed({}), world.snapshot(),
       world.restore('{}'), clock.now(), clock.reset(), world.order('apple', 'cancel'), world.outcomes(), world.removeOutcomes(), world.removeFaults(),
-      world.fault({ status: 503 }), world.faults(), world.endpoints(), world.requests(), world.request('ID'),
+      world.fault({ status: 503 }), world.faults(), world.endpoints(), world.requests(), world.request('ID'), world.signIns(), world.signIn('ID'),
       world.forgetRequests(), world.verify({}), world.portURL(), world.delete(), scenarios.list(), scenarios.play('ID'),
       scenarios.end('ID'), scenarios.get('ID'), tokens.mint({}), tokens.revoke('x'), world.explain('x'), accounts.list(), accounts.get('ID'),
       accounts.add({}), accounts.change('ID', {}), accounts.remove('ID'), world.mail(), world.sendMail({ to: 'x' }),

@@ -201,6 +201,21 @@ test('the recording, page by page', async () => {
   await assert.rejects(world.request(all[0].id), { code: 'noSuchRequest', status: 404 })
 })
 
+test('sign-ins as values', async () => {
+  const world = fresh()
+  await fetch(`${world.hostURL('api.github.com')}/user`, { headers: { 'user-agent': 'x' } })
+  await fetch(`${world.hostURL('appleid.apple.com')}/auth/keys`)
+  const [failed] = await world.signIns({ refused: true, wait: '20s' })
+  assert.equal(failed.ending, 'refused')
+  assert.deepEqual(failed.providers, ['github'])
+  assert.match(failed.diagnosis, /^Authorization is missing/)
+  assert.equal(failed.stoppedBy, failed.steps.at(-1).id)
+  assert.deepEqual(await world.signIn(failed.steps[0].id), failed)
+  assert.equal((await world.signIns({ all: true })).length, 2)
+  assert.deepEqual(await world.signIns({ provider: 'apple' }), [])
+  await assert.rejects(world.signIn('r0'), { code: 'noSuchFlow', status: 404 })
+})
+
 test('a recording of more than one page', async () => {
   const world = fresh()
   await world.fault({ path: '/auth/keys', status: 200, body: 'x'.repeat(250_000), times: 20 })

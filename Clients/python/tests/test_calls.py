@@ -39,6 +39,8 @@ METHODS = {
     "GET mail/:id/raw": "Message.raw",
     "GET openid/clients": "openid.clients",
     "GET outcomes": "outcomes",
+    "GET flows": "sign_ins",
+    "GET flows/:id": "sign_in",
     "GET requests": "requests",
     "GET requests/:id": "request",
     "GET scenarios": "scenarios.list",

@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from conftest import ask, redeem
 
-from understudy_client import Understudy, VerificationError, World
+from understudy_client import ControlError, Understudy, VerificationError, World
 
 KEYS = "appleid.apple.com/auth/keys"
 
@@ -101,3 +101,19 @@ def test_refusals_outlive_their_world(understudy: Understudy, world: World) -> N
     [refused] = understudy.requests(world.name, refused=True)
     assert (refused.world, refused.status) == (world.name, 400)
     assert refused.id in [one.id for one in understudy.requests()]
+
+
+def test_sign_ins_are_values(world: World) -> None:
+    redeem(world, "unknown")
+    (failed,) = world.sign_ins(refused=True, wait="30s")
+    assert failed.ending == "refused" and failed.providers == ("google",)
+    assert failed.diagnosis == world.requests()[0].diagnosis and failed.stopped_by == failed.steps[-1].id
+    assert failed.steps[-1].answer == "400 invalid_grant" and failed.account is None
+    assert str(failed).startswith(f"{failed.id} Google ")
+    assert world.sign_in(failed.id) == failed
+    assert world.sign_ins(provider="apple") == world.sign_ins(after=failed.id) == []
+    ask(world.host_url(KEYS))
+    assert world.sign_ins() == [failed] and len(world.sign_ins(all=True)) == 2
+    with pytest.raises(ControlError) as error:
+        world.sign_in("r0")
+    assert error.value.code == "noSuchFlow"

@@ -14,44 +14,33 @@ extension DaemonTools {
         }
     }
 
-    /// The conditions on a sign-in's requests.
-    private static let criteria = DeclaredCall("GET", "requests").fields(
-        "refused", "client", "host", "path", "method", "status", "flow")
+    private static let flows = DeclaredCall("GET", "flows")
+    /// The conditions on sign-ins.
+    private static let criteria = flows.fields("refused", "unfinished", "provider", "client", "text", "all", "after")
+    /// The time that a single request waits. It is short, so that a cancelled call ends soon.
+    private static let slice = Duration.seconds(1)
 
     var signIns: Tool {
-        let schema = Schema.answer([
-            .required("signIns", .sequence(of: RecordingReader.signInSchema), "The sign-ins, the oldest first."),
-            .optional("more", .boolean, "true: there are earlier ones or, with after, later ones."),
-            .optional("last", .string, "The ID of the last request here: with it as after, only what comes later."),
-        ])
-        return Tool(
+        Tool(
             "list_sign_ins", title: "Sign-ins and why they were refused", .reads,
-            "What apps and browsers asked the providers here, sign-in by sign-in: each request with its status and, where it was "
-                + "refused, why, in words that the real provider doesn't say. Use it first when a sign-in fails: with refused "
-                + "true, only sign-ins in which something was refused.",
-            arguments: .arguments(
-                DaemonTools.criteria, DeclaredCall("GET", "requests").fields("after", "wait"), Listing.schema.fields),
-            answers: schema, waits: { $0["wait"] != nil }
+            "The sign-ins of apps and browsers here, each with its person, its client, how it ended and its requests; where one "
+                + "was refused, why, in words that the real provider doesn't say. Use it first when a sign-in fails: with "
+                + "refused true, only those that something stopped.",
+            arguments: .arguments(DaemonTools.criteria, DaemonTools.flows.fields("wait"), Listing.schema.fields),
+            answers: DaemonTools.flows.answer.answered, waits: { $0["wait"] != nil }
         ) { arguments, call throws(ToolFailure) in
             let listing = Listing(reading: arguments)
-            let after = arguments["after"]?.string
-            let reader = RecordingReader(daemon: daemon, world: listing.world)
-            let found = try reader.exchanges(
-                arguments.query(DaemonTools.criteria), after: after, wait: arguments.wait, call)
-            var flows: [String] = []
-            for exchange in after == nil ? found.reversed() : found {
-                guard let flow = exchange["flow"]?.string, !flows.contains(flow) else { continue }
-                flows.append(flow)
+            let criteria = arguments.query(DaemonTools.criteria) + [("limit", String(listing.limit))]
+            let end = ContinuousClock.now + arguments.wait
+            while true {
+                let left = call.shouldEnd ? .zero : min(end - .now, DaemonTools.slice)
+                let wait = left > .zero ? "\(max(1, Int(left / .milliseconds(1))))ms" : nil
+                let answer = try daemon.call(
+                    "GET", "flows", query: criteria + [("wait", wait)], about: .world(listing.world))
+                guard try DaemonAccess.list("flows", in: answer).isEmpty, wait != nil else {
+                    return .object(try AnswerSize.fitted(answer.object ?? JSONObject(), DaemonTools.flows.answer))
+                }
             }
-            let isMore = flows.count > listing.limit
-            flows = Array(flows.prefix(listing.limit))
-            if after == nil { flows.reverse() }
-            var signIns: [JSONValue] = []
-            for flow in flows { signIns.append(try reader.signIn(flow)) }
-            var answer = try AnswerSize.fitted(JSONObject([("signIns", .array(signIns))]), schema)
-            if isMore { answer["more"] = true }
-            answer["last"] = found.last?["id"]
-            return .object(answer)
         }
     }
 
@@ -65,16 +54,18 @@ extension DaemonTools {
         }
     }
 
+    private static let exchange = DeclaredCall("GET", "requests/:id").answer
+
     var request: Tool {
         Tool(
             "show_request", title: "One request and its answer", .reads,
             "Everything about one recorded request: headers, bodies, tokens decoded, why it was refused, the fault that was ordered. "
                 + "Long texts are cut.",
-            arguments: RequestChoice.self, answers: RecordingReader.exchange.answered
+            arguments: RequestChoice.self, answers: DaemonTools.exchange.answered
         ) { choice, _ throws(ToolFailure) in
             try daemon.answer(
                 "GET", "requests/\(DaemonAccess.segment(choice.id))", about: .world(choice.world),
-                as: RecordingReader.exchange)
+                as: DaemonTools.exchange)
         }
     }
 }

@@ -95,8 +95,9 @@ extension ControlAPI {
             return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
-        let found = await MailWaiter(world, query, lease).found(within: wait.duration)
-        return await world.searchInbox { [self] in answer(found, query, exchange) }
+        let waiter = Waiter(inboxOf: world, lease, after: query.after ?? 0) { query.matches($0, in: world) }
+        await waiter.wait(atMost: wait.duration)
+        return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
     }
 
     /// The approximate number of bytes in one answer. A client asks for the rest with `after`.

@@ -152,10 +152,12 @@ extension ControlAPI {
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
         try await recording.refresh()
-        let waiter = Waiter(
-            recording, lease: lease, count: query.count, matches: { query.matches($0) },
-            find: { [self] in find(query, in: recording) })
-        return answer(await waiter.found(after: query.after, within: wait.duration), query, recording)
+        let waiter = Waiter(recording, lease, after: query.after) { [self] fresh in
+            // Exchanges that were counted may have been dropped from the recording, or belong to another flow by now.
+            fresh.contains { query.matches($0) } && find(query, in: recording).count >= query.count
+        }
+        await waiter.wait(atMost: wait.duration)
+        return try await recording.search { [self] in answer(find(query, in: recording), query, recording) }
     }
 
     private func request(_ exchange: Exchange, _ query: OneQuery) async throws -> Response {

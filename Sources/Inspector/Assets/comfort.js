@@ -37,19 +37,3 @@ document.documentElement.classList.add("scripted");
 const menu = document.querySelector(".menu ul");
 const entry = menu?.querySelector("[aria-current]");
 if (entry) menu.scrollLeft = entry.offsetLeft - (menu.clientWidth - entry.offsetWidth) / 2;
-
-// A browser keeps six connections to a host, in all windows together. Pages that follow what happens take one of three seats, so
-// that sign-ins have the rest; who gets none looks again every few seconds. Gives a function that leaves the seat, or null.
-window.understudySeat = async () => {
-  if (!navigator.locks) return () => {};
-  for (const name of ["understudy-live-1", "understudy-live-2", "understudy-live-3"]) {
-    const leave = await new Promise((resolve) => {
-      navigator.locks.request(name, { ifAvailable: true }, (lock) => {
-        if (!lock) return resolve(null);
-        return new Promise((left) => resolve(left));
-      });
-    });
-    if (leave) return leave;
-  }
-  return null;
-};

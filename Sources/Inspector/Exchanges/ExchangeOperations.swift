@@ -82,7 +82,7 @@ extension Inspector {
                 return (found.finding.place, try reader.read(found.token, text: text, surroundings))
             },
             moreTokens: max(0, tokens.count - FoundExchange.tokenLimit),
-            advice: advice(on: flow, in: world).filter { $0.exchange == id })
+            advice: FlowReader(control, world).advice(on: flow).filter { $0.exchange == id })
     }
 
     // MARK: - Bodies

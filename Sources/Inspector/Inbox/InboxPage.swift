@@ -44,10 +44,13 @@ extension Inspector {
             let text = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
             content.append(.tag("p", [("class", "soft small")], text))
         }
-        content.append(.tag("p", [("class", "spoken"), ("id", "inbox-news"), ("role", "status")], ""))
         return page(
-            exchange, .inbox, title: "Inbox", scripts: ["inbox"],
-            lead: found.all == 0 ? [] : [deleteForm(exchange, "inbox/delete", "Delete all")], content)
+            exchange, .inbox, title: "Inbox", scripts: query.before == nil ? ["follow"] : [],
+            lead: [
+                .tag(
+                    "span", [("id", "inbox-delete"), ("data-follow", nil)],
+                    found.all == 0 ? .group([]) : deleteForm(exchange, "inbox/delete", "Delete all"))
+            ], content)
     }
 
     func deleteForm(_ exchange: Exchange, _ path: String, _ label: String) -> HTML {
@@ -82,10 +85,7 @@ extension Inspector {
     private func list(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
         var attributes: [(String, String?)] = [("id", "messages")]
         // Only the first page is updated while it is open.
-        if query.before == nil {
-            let events = "\(exchange.address.ownBase)\(ControlAPI.root)/mail?after=\(InboxMessage.id(found.last))"
-            attributes.append(("data-events", events))
-        }
+        if query.before == nil { attributes.append(("data-follow", nil)) }
         guard !found.messages.isEmpty else { return .tag("div", attributes, empty(exchange, found)) }
         let names = ["Message", "From", "To", "Sent", "State"].map { HTML.tag("th", [("scope", "col")], $0) }
         let rows = found.messages.map { row(exchange, control.summary($0)) }
@@ -141,7 +141,11 @@ extension Inspector {
         let title = message.subject ?? message.text ?? ""
         let kind = message.kind == .mail ? "mail" : "text"
         return .tag(
-            "tr", [],
+            "tr",
+            [
+                ("id", "message-\(row.id)"),
+                ("data-spoken", ShownText.plain("For \(message.to.address): \(title)", limit: 400)),
+            ],
             .tag(
                 "td", [("class", "inbox-subject")],
                 .tag(

@@ -34,8 +34,6 @@ struct InboxQuery: Sendable {
         let hasMore: Bool
         /// The number of all messages in the inbox.
         let all: Int
-        /// The number of the latest message.
-        let last: Int
         let dropped: Int
     }
 
@@ -52,7 +50,7 @@ struct InboxQuery: Sendable {
         }
         return Found(
             messages: Array(found.prefix(InboxQuery.pageSize)), hasMore: found.count > InboxQuery.pageSize,
-            all: rows.count, last: inbox.last, dropped: inbox.dropped)
+            all: rows.count, dropped: inbox.dropped)
     }
 
     private func holds(_ wanted: TextSearch, _ row: InboxMessage) -> Bool {

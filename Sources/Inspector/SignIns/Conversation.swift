@@ -1,6 +1,6 @@
+import Control
 import EmulatorCore
 import HTTPServer
-import JOSE
 
 /// A flow as a conversation, line by line, for the diagram and the list.
 struct Conversation {
@@ -86,51 +86,8 @@ struct Conversation {
     }
 
     private static func carried(_ notes: ExchangeNotes) -> String? {
-        let words = AnswerWords.given(notes)
+        let words = FlowStep.words(for: notes)
         if !words.isEmpty { return words }
-        return notes.error.map { "error \(AnswerWords.name(of: $0))" }
-    }
-}
-
-/// Describes an answer in a few words.
-enum AnswerWords {
-    private static let words: [String: String] = [
-        "code": "code", "authorizationcode": "code", "accesstoken": "access token", "refreshtoken": "refresh token",
-        "idtoken": "ID token", "identitytoken": "ID token", "authenticationtoken": "ID token",
-        "devicecode": "device code", "sessioncookie": "session cookie", "mfapendingcredential": "second factor wanted",
-    ]
-
-    /// Returns the names of what was issued, such as "code", or "ID token with nonce, access token".
-    static func given(_ notes: ExchangeNotes) -> String {
-        var names: [String] = []
-        for name in notes.given {
-            guard var word = words[name] else { continue }
-            if word == "ID token", notes.hasNonce { word += " with nonce" }
-            if !names.contains(word) { names.append(word) }
-        }
-        return names.joined(separator: ", ")
-    }
-
-    /// Returns an error without the words that may follow its name.
-    static func name(of error: String) -> String { ShownText.plain(String(error.prefix { $0 != " " }), limit: 60) }
-
-    /// Returns the answer, such as "302 code", "400 invalid_grant", or "closed without an answer".
-    static func answer(_ step: FlowStep) -> String {
-        let response = step.exchange.response
-        switch response.delivery {
-        case .dropped: return "closed without an answer"
-        case .cut: return "\(response.status), broken off"
-        case .whole, .stream: break
-        }
-        let notes = step.exchange.notes
-        let status = response.status == 0 ? "no answer" : String(response.status)
-        if let error = notes.error, step.isFailed || step.isPending || step.isCancelled {
-            return "\(status) \(name(of: error))"
-        }
-        let words = given(notes)
-        if !words.isEmpty { return "\(status) \(words)" }
-        if (300..<400).contains(response.status), response.header("Location") != nil { return "\(status) redirect" }
-        let isPage = response.header("Content-Type")?.mediaType == "text/html"
-        return isPage ? "\(status) page" : status
+        return notes.error.map { "error \(ShownText.plain(FlowStep.name(ofError: $0), limit: 60))" }
     }
 }

@@ -1,3 +1,4 @@
+import Control
 import EmulatorCore
 import HTTPServer
 
@@ -11,52 +12,40 @@ extension Inspector {
     func flow(_ exchange: Exchange) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let from = exchange.request.queryForm["from"].flatMap { Int($0) }
-        let reader = reader(exchange)
+        let reader = FlowReader(control, exchange.world)
         return try await exchange.world.recording.search {
-            let known = exchange.world.recording.known().exchanges
-            let exchanges = known.filter { $0.flow == id }
-            guard let last = known.last, !exchanges.isEmpty else {
-                // This is an exchange within a flow: its requests may have been shown before their flow was known.
-                if let other = known.first(where: { $0.exchange.id == id }) {
-                    return .redirect(to: exchange.inspector("flows/\(other.flow)"))
-                }
-                return noFlow(exchange)
-            }
-            let events = exchange.inspector("flows/events?flow=\(id)")
+            guard let flow = reader.flow(id) else { return noFlow(exchange) }
+            // This is an exchange within a flow: its requests may have been shown before their flow was known.
+            guard flow.id == id else { return .redirect(to: exchange.inspector("flows/\(flow.id)")) }
             let content = HTML.tag(
-                "div",
-                [
-                    ("id", "flow"), ("data-run", formToken.run), ("data-after", String(last.exchange.order + 1)),
-                ] + (from == nil ? [("data-events", events)] : []),
-                flowContent(exchange, exchanges, reader, from: from))
-            let live = HTML.tag(
-                "button",
-                [
-                    ("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"),
-                    ("aria-pressed", "true"),
-                ], "Live")
+                "div", [("id", "flow")] + (from == nil ? [("data-follow", nil)] : []),
+                flowContent(exchange, flow, reader, from: from))
             return page(
-                exchange, .signIns, title: Inspector.title(reader.flow(exchanges)), scripts: ["signins"],
-                lead: from == nil ? [live] : [], [content])
+                exchange, .signIns, title: Inspector.title(flow), scripts: from == nil ? ["follow"] : [],
+                lead: from == nil ? [liveButton] : [], [content])
         }
     }
 
+    /// The button that shows whether the page is updated, and pauses that.
+    var liveButton: HTML {
+        .tag(
+            "button",
+            [("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"), ("aria-pressed", "true")],
+            "Live")
+    }
+
     /// Returns a title such as "Apple web sign-in, refused".
-    private static func title(_ flow: Flow) -> String { "\(flow.name), \(flow.ending.title.lowercased())" }
+    private static func title(_ flow: Flow) -> String {
+        ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())")
+    }
 
     /// Returns the part of the page that is updated until the sign-in ends.
-    func flowContent(
-        _ exchange: Exchange, _ exchanges: [KnownExchange], _ reader: FlowReader, from: Int?
-    ) -> HTML {
-        let flow = reader.flow(exchanges)
-        guard !flow.steps.isEmpty else {
-            return .tag("p", [("class", "empty")], "The recording doesn't hold this sign-in any more.")
-        }
+    private func flowContent(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader, from: Int?) -> HTML {
         let count = flow.steps.count
         // Without a number, the page shows the latest steps.
         let first = min(max(0, from ?? (count - 1) / Inspector.shownSteps * Inspector.shownSteps), count - 1)
         let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
-        let advice = reader.advice(shown.map(\.known), exchange.world)
+        let advice = reader.advice(on: shown.map(\.known))
         let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
         return .group([
             outcome(exchange, flow, reader), self.advice(exchange, advice), summary(exchange, flow, reader),
@@ -95,7 +84,11 @@ extension Inspector {
         let archive = exchange.inspector("flows/har?flow=\(flow.id)")
         facts.append(.tag("a", [("href", archive), ("download", "\(flow.id).har")], "Save as HAR"))
         return .element(
-            "ul", attributes: [(name: "class", value: "flow-facts")], children: facts.map { .tag("li", [], $0) })
+            "ul",
+            attributes: [
+                (name: "class", value: "flow-facts"), (name: "id", value: "flow-facts"),
+                (name: "data-spoken", value: FlowRow.spoken(flow, reader)),
+            ], children: facts.map { .tag("li", [], $0) })
     }
 
     private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
@@ -112,7 +105,7 @@ extension Inspector {
         return .tag(
             "div", [("class", style)],
             .tag("p", [], .tag("strong", [], ShownText.isolated(who))),
-            reasonParts(FlowRow.reason(failure, reader), exchange),
+            reasonParts(reader.reason(failure), exchange),
             .tag(
                 "p", [("class", "row")], help ?? .group([]),
                 .link("See the request", to: exchange.inspector("requests/\(failure.exchange.id)"))))

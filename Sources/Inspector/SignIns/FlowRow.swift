@@ -1,7 +1,8 @@
+import Control
 import EmulatorCore
 import HTTPServer
 
-/// A flow in the list. The page and its live stream have the same rows.
+/// A flow in the list.
 struct FlowRow {
     let flow: Flow
     let reader: FlowReader
@@ -12,8 +13,7 @@ struct FlowRow {
         return .tag(
             "li",
             [
-                ("class", "flow"), ("id", "flow-\(flow.id)"), ("data-order", String(flow.order)),
-                ("data-spoken", spoken),
+                ("class", "flow"), ("id", "flow-\(flow.id)"), ("data-spoken", FlowRow.spoken(flow, reader)),
             ],
             .tag(
                 "p", [("class", "flow-what")], .tag("span", [("class", flow.ending.style)], flow.ending.title), heading,
@@ -48,9 +48,12 @@ struct FlowRow {
     }
 
     private var reason: HTML {
-        if let failure = flow.failure { return FlowRow.reason(failure, flow, reader) }
+        if let failure = flow.failure {
+            let style = flow.ending == .refused ? "flow-why bad" : "flow-why"
+            return .tag("p", [("class", style)], ShownText.isolated(reader.reason(failure), limit: 2_000))
+        }
         // Searching for advice parses bodies again, so it is only done if there is likely to be some.
-        let advice = flow.awaitsRedemption ? reader.advice(flow.steps.map(\.known), exchange.world) : []
+        let advice = flow.awaitsRedemption ? reader.advice(on: flow.steps.map(\.known)) : []
         // The rest of it is on the sign-in's own page.
         let problem = advice.first { $0.weight == .problem }.map { advice in
             advice.text.firstRange(of: ". ").map { String(advice.text[..<$0.lowerBound]) + "." } ?? advice.text
@@ -58,18 +61,6 @@ struct FlowRow {
         return (problem ?? flow.hint).map { text in
             .tag("p", [("class", "flow-why soft")], ShownText.isolated(text, limit: 2_000))
         } ?? .group([])
-    }
-
-    /// Returns the whole reason for the failure.
-    static func reason(_ failure: FlowStep, _ flow: Flow, _ reader: FlowReader) -> HTML {
-        let style = flow.ending == .refused ? "flow-why bad" : "flow-why"
-        return .tag("p", [("class", style)], ShownText.isolated(reason(failure, reader), limit: 2_000))
-    }
-
-    static func reason(_ failure: FlowStep, _ reader: FlowReader) -> String {
-        if let diagnosis = reader.control.shownDiagnosis(of: failure.known) { return diagnosis }
-        if let fault = failure.exchange.fault { return fault }
-        return "answered \(failure.exchange.response.status)"
     }
 
     /// The world's time; scripts add how long ago it was by the machine's.
@@ -85,8 +76,33 @@ struct FlowRow {
     }
 
     /// The text for screen readers when the flow appears or changes.
-    private var spoken: String {
-        let reason = flow.failure.map { ": " + FlowRow.reason($0, reader) } ?? ""
+    static func spoken(_ flow: Flow, _ reader: FlowReader) -> String {
+        let reason = flow.failure.map { ": " + reader.reason($0) } ?? ""
         return ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())\(reason)", limit: 400)
+    }
+}
+
+extension Flow.Ending {
+    /// The class of its badge.
+    var style: String {
+        switch self {
+        case .signedIn: "badge good"
+        case .refused: "badge bad"
+        case .cancelled, .faulted: "badge warn"
+        case .unfinished: "badge info"
+        case .answered, .signedOut: "badge"
+        }
+    }
+}
+
+extension Party {
+    /// The name of its colour in the style sheet.
+    var style: String {
+        switch self {
+        case .app, .scenario: "app"
+        case .browser: "browser"
+        case .backend: "backend"
+        case .provider, .nobody: "provider"
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Control
 import EmulatorCore
 import HTTPServer
 
@@ -72,7 +73,7 @@ struct SequenceDiagram {
     }
 
     private func answer(_ step: FlowStep, _ y: Int) -> HTML {
-        let words = AnswerWords.answer(step)
+        let words = ShownText.plain(step.answer)
         let style = step.isPending ? "pending" : step.isFailed || step.isCancelled ? "bad" : step.receiver.style
         let delay = step.exchange.duration >= 500_000 ? "after \(ShownText.duration(step.exchange.duration))" : ""
         let refused = step.isFailed && !step.isPending ? "refused, " : ""

@@ -11,40 +11,29 @@ import JOSE
 extension Inspector {
     var signInsEndpoints: [Endpoint] {
         [
-            page("GET", "") { try await signIns($0) }, page("GET", "flows/events") { try await flowEvents($0) },
+            page("GET", "") { try await signIns($0) },
             page("GET", "flows/har") { try await archive($0) },
             form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
             page("GET", "flows/:id") { try await flow($0) },
         ]
     }
 
-    func reader(_ exchange: Exchange) -> FlowReader {
-        FlowReader(control: control, finder: finder.value, providers: providers, world: exchange.world) {
-            advice(on: $0, in: $1)
-        }
-    }
-
     func signIns(_ exchange: Exchange) async throws -> Response {
         let form = exchange.request.queryForm
-        let (reader, filter) = (reader(exchange), FlowFilter(form))
+        let (reader, filter) = (FlowReader(control, exchange.world), FlowFilter(form))
         let before = form["before"].flatMap { FlowPlace($0) }
         return try await exchange.world.recording.search {
             let flows = FlowPage(reader, filter, before: before)
             return page(
-                exchange, .signIns, title: "Sign-ins", scripts: ["signins"], lead: lead(exchange),
+                exchange, .signIns, title: "Sign-ins", scripts: before == nil ? ["follow", "signins"] : ["signins"],
+                lead: lead(exchange),
                 [filterForm(exchange, filter)] + list(exchange, flows, filter, reader, before: before))
         }
     }
 
     private func lead(_ exchange: Exchange) -> [HTML] {
-        let live = HTML.tag(
-            "button",
-            [
-                ("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"),
-                ("aria-pressed", "true"),
-            ], "Live")
-        return [
-            live,
+        [
+            liveButton,
             .tag(
                 "div", [("class", "row flow-buttons")],
                 .tag(
@@ -67,18 +56,19 @@ extension Inspector {
             "select", attributes: [(name: "name", value: "provider")],
             children: options.map { option in
                 .tag(
-                    "option", [("value", option.0)] + (option.0 == filter.provider ? [("selected", nil)] : []), option.1
+                    "option", [("value", option.0)] + (option.0 == filter.provider ?? "" ? [("selected", nil)] : []),
+                    option.1
                 )
             })
         return .tag(
             "form",
             [("class", "flow-filter"), ("method", "get"), ("action", exchange.inspector()), ("role", "search")],
-            .tag("label", [], .text("Provider"), select), field("Client", "client", filter.client),
-            field("Text", "q", filter.text),
+            .tag("label", [], .text("Provider"), select), field("Client", "client", filter.client ?? ""),
+            field("Text", "q", filter.text ?? ""),
             .tag(
-                "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused),
+                "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused ?? false),
                 choice("Unfinished only", "unfinished", filter.isUnfinished),
-                choice("Key sets and discovery, too", "all", filter.showsQuiet)),
+                choice("Key sets and discovery, too", "all", filter.takesQuiet)),
             .tag("button", [("class", "quiet orders-unscripted")], "Show"))
     }
 
@@ -103,20 +93,11 @@ extension Inspector {
         _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: FlowPlace?
     ) -> [HTML] {
         let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
-        // A page of older sign-ins isn't updated.
-        var attributes: [(name: String, value: String?)] = [
-            (name: "class", value: "flows"), (name: "id", value: "flows"),
-        ]
-        if before == nil {
-            attributes += [
-                (name: "data-events", value: exchange.inspector("flows/events?\(filter.query())")),
-                (name: "data-after", value: String(page.end)), (name: "data-run", value: formToken.run),
-            ]
-        }
         let empty: [(String, String?)] = [("class", "empty"), ("id", "no-flows")]
         var content: [HTML] = [
-            .tag("div", rows.isEmpty ? empty : empty + [("hidden", nil)], nothing(exchange, page, filter, before)),
-            .element("ol", attributes: attributes, children: rows),
+            rows.isEmpty ? .tag("div", empty, nothing(exchange, page, filter, before)) : .group([]),
+            .element(
+                "ol", attributes: [(name: "class", value: "flows"), (name: "id", value: "flows")], children: rows),
         ]
         if let next = page.next {
             let older = exchange.inspector("?\(filter.query([("before", next.text)]))")
@@ -126,7 +107,13 @@ extension Inspector {
         if before != nil {
             content.append(.tag("p", [], .link("Back to the newest", to: exchange.inspector("?\(filter.query())"))))
         }
-        return content
+        // A page of older sign-ins isn't updated.
+        let attributes: [(name: String, value: String?)] = [(name: "id", value: "sign-ins")]
+        return [
+            .element(
+                "div", attributes: before == nil ? attributes + [(name: "data-follow", value: nil)] : attributes,
+                children: content)
+        ]
     }
 
     private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: FlowPlace?) -> HTML {
@@ -166,5 +153,31 @@ extension Inspector {
                 exchange, .signIns, title: "Sign-ins", status: error.status,
                 [.tag("p", [("class", "note bad"), ("role", "alert")], error.message)])
         }
+    }
+}
+
+extension FlowFilter {
+    /// Reads the query of the list's address.
+    fileprivate init(_ form: Form) {
+        self.init()
+        func text(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
+        (provider, client, self.text) = (text("provider"), text("client"), text("q"))
+        isRefused = form["refused"] != nil ? true : nil
+        (isUnfinished, takesQuiet) = (form["unfinished"] != nil, form["all"] != nil)
+    }
+
+    fileprivate var isEmpty: Bool {
+        provider == nil && client == nil && isRefused == nil && !isUnfinished && text == nil
+    }
+
+    /// Returns the filter as a query, with more fields.
+    fileprivate func query(_ more: [(String, String)] = []) -> String {
+        var fields = [("provider", provider), ("client", client), ("q", text)].compactMap { name, value in
+            value.map { (name, $0) }
+        }
+        if isRefused == true { fields.append(("refused", "1")) }
+        if isUnfinished { fields.append(("unfinished", "1")) }
+        if takesQuiet { fields.append(("all", "1")) }
+        return Form(fields: (fields + more).map { Form.Field(name: $0.0, value: $0.1) }).encoded
     }
 }

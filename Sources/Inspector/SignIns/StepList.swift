@@ -1,3 +1,4 @@
+import Control
 import EmulatorCore
 import HTTPServer
 
@@ -36,7 +37,7 @@ struct StepList {
                 .tag(
                     "a", [("href", exchange.inspector("requests/\(step.exchange.id)"))],
                     ShownText.isolated(step.step.label)),
-                .tag("span", [("class", style)], AnswerWords.answer(step)),
+                .tag("span", [("class", style)], ShownText.plain(step.answer)),
                 .tag("span", [("class", "soft small")], "in \(ShownText.duration(step.exchange.duration))")),
             .tag(
                 "p", [("class", "step-path")],

@@ -28,6 +28,7 @@ from .orders import Order
 from .person import Callback
 from .providers import Facebook, FacebookCredential, GitHub, Google, GoogleCredential, OpenID
 from .scenarios import Scenarios
+from .sign_in import SignIn, Step
 from .tokens import MintedToken, Tokens
 from .world import MailServer, World
 
@@ -62,6 +63,8 @@ __all__ = [
     "PageError",
     "RealUserStatus",
     "Scenarios",
+    "SignIn",
+    "Step",
     "Tokens",
     "Understudy",
     "UnderstudyError",

@@ -9,6 +9,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Union
 from ._transport import QueryValue, Transport, paged
 from .errors import ControlError, VerificationError, is_told_by_its_message
 from .exchange import Exchange, exchange
+from .sign_in import SignIn, sign_in
 from .values import Duration, JSONObject, duration_text, present, seconds
 
 __tracebackhide__ = is_told_by_its_message
@@ -107,6 +108,53 @@ class Recording:
             ControlError: The recording doesn't hold it (`noSuchRequest`).
         """
         return exchange(self._transport.json("GET", f"requests/{urllib.parse.quote(id, safe='')}"))
+
+    def sign_ins(
+        self,
+        *,
+        refused: Optional[bool] = None,
+        unfinished: Optional[bool] = None,
+        provider: Optional[str] = None,
+        client: Optional[str] = None,
+        text: Optional[str] = None,
+        all: Optional[bool] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+        wait: Optional[Duration] = None,
+        count: Optional[int] = None,
+    ) -> List[SignIn]:
+        """The sign-ins that meet all conditions, the most recently active last.
+
+        Args:
+            refused: `True`: those that a refusal, the person or a fault stopped; `False`: the others.
+            unfinished: `True`: those that aren't finished.
+            provider: A provider that took part, by its name in the seed: `apple`.
+            client: A part of the client ID; at Firebase, of the project.
+            text: A text, in any case: of the diagnosis, the person, the client or an ID.
+            all: `True`: also what only asked for a key set or a discovery document.
+            after: Those in which something came after the request with this ID.
+            limit: The latest so many; with `after`, the next so many.
+            wait: How long to wait, a minute at most, until there are `count` of them.
+            count: How many to wait for; 1 by default.
+        """
+        query: Dict[str, QueryValue] = {
+            "refused": refused, "unfinished": unfinished, "provider": provider, "client": client, "text": text,
+            "all": all, "after": after, "limit": limit,
+        }
+        if wait is not None:
+            query.update(wait=duration_text(wait), count=count)
+        return [sign_in(one) for one in paged(self._transport, "flows", "flows", query, seconds(wait or ""))]
+
+    def sign_in(self, id: str) -> SignIn:
+        """One sign-in.
+
+        Args:
+            id: The ID of any of its requests.
+
+        Raises:
+            ControlError: The recording doesn't hold it (`noSuchFlow`).
+        """
+        return sign_in(self._transport.json("GET", f"flows/{urllib.parse.quote(id, safe='')}"))
 
     def forget_requests(self) -> None:
         """Empties the recording."""

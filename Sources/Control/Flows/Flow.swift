@@ -1,20 +1,20 @@
-import Control
 import EmulatorCore
 import HTTPServer
+import JSON
 
 /// An exchange of a flow, with its purpose and its two parties.
-struct FlowStep: Sendable {
-    let known: KnownExchange
-    let step: Step
-    let sender: Party
-    let receiver: Party
+package struct FlowStep: Sendable {
+    package let known: KnownExchange
+    package let step: Step
+    package let sender: Party
+    package let receiver: Party
     /// Whether the daemon itself sent it, for another exchange of the flow.
-    let isInner: Bool
+    package let isInner: Bool
 
-    var exchange: RecordedExchange { known.exchange }
+    package var exchange: RecordedExchange { known.exchange }
 
     /// Whether it was refused, failed, or broken off.
-    var isFailed: Bool {
+    package var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
         case .whole, .stream:
@@ -24,24 +24,24 @@ struct FlowStep: Sendable {
     }
 
     /// Whether it is a device's poll before the person has decided.
-    var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
+    package var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
     /// Whether the person refused, or was ordered to.
-    var isCancelled: Bool {
+    package var isCancelled: Bool {
         guard exchange.fault == nil, let error = exchange.notes.error else { return false }
         return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
     }
 }
 
 /// A sign-in: the exchanges that belong together, and their outcome.
-struct Flow: Sendable {
-    enum Ending: Sendable {
+package struct Flow: Sendable {
+    package enum Ending: String, CaseIterable, Sendable {
         case signedIn
         case refused
         case cancelled
         /// An ordered fault made it fail.
         case faulted
-        case underWay
+        case unfinished
         /// The flow wasn't meant to sign anybody in.
         case answered
         /// The tokens were revoked, or the person signed out.
@@ -49,12 +49,12 @@ struct Flow: Sendable {
     }
 
     /// The ID of its first exchange.
-    let id: String
+    package let id: String
     /// The steps, in the order in which they were answered.
-    let steps: [FlowStep]
-    let ending: Ending
+    package let steps: [FlowStep]
+    package let ending: Ending
     /// The step that made it fail, if it failed.
-    let failure: FlowStep?
+    package let failure: FlowStep?
 
     init(_ id: String, _ steps: [FlowStep]) {
         self.id = id
@@ -68,7 +68,7 @@ struct Flow: Sendable {
         var failure: FlowStep?
         for step in steps {
             if step.isPending {
-                ending = .underWay
+                ending = .unfinished
             } else if step.isCancelled {
                 (ending, failure) = (.cancelled, step)
             } else if step.isFailed {
@@ -84,7 +84,7 @@ struct Flow: Sendable {
     // MARK: - Name
 
     /// Whether it is only a request for a key set or a discovery document.
-    var isQuiet: Bool {
+    package var isQuiet: Bool {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
@@ -99,7 +99,7 @@ struct Flow: Sendable {
     }
 
     /// The title, such as "Web sign-in".
-    var title: String {
+    private var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
         // A request of a provider's script for browsers has a name of its own: "Google One Tap".
         if let own = steps.first(where: { $0.step.kind == .authorization && !$0.step.isOrdinary }) {
@@ -117,32 +117,37 @@ struct Flow: Sendable {
     ]
 
     /// The title with the provider: "Apple web sign-in".
-    var name: String {
-        let title = ShownText.plain(title, limit: 100)
+    package var name: String {
+        let title = Place.shortened(title, to: 100)
         guard !providers.isEmpty else { return title }
         let names = providers.map(\.title).joined(separator: ", ")
         return kind.map { "\(names) \($0)" } ?? "\(names): \(title)"
     }
 
     /// The providers that took part, services first.
-    var providers: [Party] {
+    package var providers: [Party] {
         Set(steps.flatMap { [$0.receiver, $0.sender] }).filter { if case .provider = $0 { true } else { false } }
             .sorted { ($0.place, $0.title) < ($1.place, $1.title) }
     }
 
-    var client: String? { steps.lazy.compactMap(\.known.client).first }
+    /// Their names in the seed.
+    package var providerNames: [String] {
+        providers.compactMap { if case .provider(let name, _, _) = $0 { name } else { nil } }
+    }
+
+    package var client: String? { steps.lazy.compactMap(\.known.client).first }
 
     // MARK: - Times
 
     /// The start by the machine's time, in microseconds since 1970.
-    var began: Int64 { steps.map(\.exchange.began).min() ?? 0 }
+    package var began: Int64 { steps.map(\.exchange.began).min() ?? 0 }
     private var ended: Int64 { steps.map { $0.exchange.began + $0.exchange.duration }.max() ?? 0 }
     /// The duration in microseconds.
-    var duration: Int64 { max(0, ended - began) }
+    package var duration: Int64 { max(0, ended - began) }
 
     /// The microseconds during which no request was being answered: a person was reading, or a device waited between
     /// polls.
-    var waiting: Int64 {
+    package var waiting: Int64 {
         var (waiting, reached): (Int64, Int64) = (0, began)
         for step in steps.sorted(by: { $0.exchange.began < $1.exchange.began }) {
             waiting += max(0, step.exchange.began - reached)
@@ -152,19 +157,19 @@ struct Flow: Sendable {
     }
 
     /// The number of exchanges that had been recorded before its last one: greater for more recent activity.
-    var order: Int { steps.last?.exchange.order ?? 0 }
+    package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step
 
     /// Whether it ends with a code that hasn't been redeemed.
-    var awaitsRedemption: Bool {
-        guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return false }
+    package var awaitsRedemption: Bool {
+        guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return false }
         return last.exchange.notes.given.contains { ["code", "authorizationcode"].contains($0) }
     }
 
     /// A sentence about what an unfinished sign-in waits for; `nil` for others.
-    var hint: String? {
-        guard ending == .underWay, let last = steps.last(where: { !$0.isInner }) else { return nil }
+    package var hint: String? {
+        guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return nil }
         if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
         if last.isPending { return "The person hasn't decided yet: the device goes on asking." }
         return "The provider's page waits for the person."
@@ -181,39 +186,74 @@ extension Flow.Ending {
         switch step.step.kind {
         case .redemption, .devicePoll, .native: return .signedIn
         case .service, .tokenExchange, .refresh, .clientCredentials:
-            return given.contains("mfapendingcredential") ? .underWay : (givesTokens ? .signedIn : nil)
+            return given.contains("mfapendingcredential") ? .unfinished : (givesTokens ? .signedIn : nil)
         case .authorization, .decision, .pushedRequest, .deviceCode:
             if givesTokens { return .signedIn }
-            return self == .signedIn ? nil : .underWay
+            return self == .signedIn ? nil : .unfinished
         case .revocation, .logout: return .signedOut
         case .userInfo, .api, .introspection, .keySet, .discovery, .page, .message, .other: return nil
         }
     }
 
-    var title: String {
+    package var title: String {
         switch self {
         case .signedIn: "Signed in"
         case .refused: "Refused"
         case .cancelled: "Cancelled"
         case .faulted: "Fault"
-        case .underWay: "Unfinished"
+        case .unfinished: "Unfinished"
         case .answered: "Answered"
         case .signedOut: "Signed out"
-        }
-    }
-
-    /// The class of its badge.
-    var style: String {
-        switch self {
-        case .signedIn: "badge good"
-        case .refused: "badge bad"
-        case .cancelled, .faulted: "badge warn"
-        case .underWay: "badge info"
-        case .answered, .signedOut: "badge"
         }
     }
 }
 
 extension String {
-    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+    package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+// MARK: - Answers in words
+
+extension FlowStep {
+    private static let words: [String: String] = [
+        "code": "code", "authorizationcode": "code", "accesstoken": "access token", "refreshtoken": "refresh token",
+        "idtoken": "ID token", "identitytoken": "ID token", "authenticationtoken": "ID token",
+        "devicecode": "device code", "sessioncookie": "session cookie", "mfapendingcredential": "second factor wanted",
+    ]
+
+    /// Returns the names of what was issued, such as "code", or "ID token with nonce, access token".
+    package static func words(for notes: ExchangeNotes) -> String {
+        var names: [String] = []
+        for name in notes.given {
+            guard var word = words[name] else { continue }
+            if word == "ID token", notes.hasNonce { word += " with nonce" }
+            if !names.contains(word) { names.append(word) }
+        }
+        return names.joined(separator: ", ")
+    }
+
+    /// Returns an error without the words that may follow its name.
+    package static func name(ofError error: String) -> String {
+        Place.shortened(String(error.prefix { $0 != " " }), to: 60)
+    }
+
+    /// The answer in a few words, such as "302 code", "400 invalid_grant", or "closed without an answer".
+    package var answer: String {
+        let response = exchange.response
+        switch response.delivery {
+        case .dropped: return "closed without an answer"
+        case .cut: return "\(response.status), broken off"
+        case .whole, .stream: break
+        }
+        let notes = exchange.notes
+        let status = response.status == 0 ? "no answer" : String(response.status)
+        if let error = notes.error, isFailed || isPending || isCancelled {
+            return "\(status) \(FlowStep.name(ofError: error))"
+        }
+        let words = FlowStep.words(for: notes)
+        if !words.isEmpty { return "\(status) \(words)" }
+        if (300..<400).contains(response.status), response.header("Location") != nil { return "\(status) redirect" }
+        let isPage = response.header("Content-Type")?.mediaType == "text/html"
+        return isPage ? "\(status) page" : status
+    }
 }

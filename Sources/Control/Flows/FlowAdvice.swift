@@ -1,4 +1,3 @@
-import Control
 import EmulatorCore
 import HTTPServer
 import JOSE
@@ -6,31 +5,32 @@ import JSON
 import Time
 
 /// A remark about a sign-in that no single refusal makes.
-struct FlowAdvice: Sendable, Equatable {
-    enum Weight: Sendable {
+package struct FlowAdvice: Sendable, Equatable {
+    package enum Weight: Sendable {
         /// A surprising fact that is as it should be.
         case remark
         /// The likely reason why the sign-in isn't finished.
         case problem
     }
 
-    let weight: Weight
-    let text: String
+    package let weight: Weight
+    package let text: String
     /// The ID of the exchange to which it belongs.
-    let exchange: String
+    package let exchange: String
 }
 
-extension Inspector {
-    /// Returns the remarks about a flow, in the order of its exchanges.
-    func advice(on flow: [KnownExchange], in world: World) -> [FlowAdvice] {
+extension FlowReader {
+    /// Returns the remarks about a flow that no single refusal makes, in the order of its exchanges.
+    package func advice(on flow: [KnownExchange]) -> [FlowAdvice] {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
-        for exchange in exchanges {
+        for known in flow {
+            let exchange = known.exchange
             // Exchanges with an ordered fault are reported as such.
-            if exchange.fault == nil, let note = exchange.note {
+            if exchange.fault == nil, let note = ExchangeDocument(known, masksSecrets: control.masksSecrets).note {
                 advice.append(FlowAdvice(weight: .remark, text: "\(note.capitalizedFirst).", exchange: exchange.id))
             }
-            let remarks = finder.value.find(exchange).endpoint?.remarks?(exchange, exchanges) ?? []
+            let remarks = control.finder.value.find(exchange).endpoint?.remarks?(exchange, exchanges) ?? []
             advice += remarks.map { FlowAdvice(weight: .remark, text: $0, exchange: exchange.id) }
             if let text = unverifiedAddress(exchange) {
                 advice.append(FlowAdvice(weight: .remark, text: text, exchange: exchange.id))

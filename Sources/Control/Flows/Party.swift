@@ -2,7 +2,7 @@ import EmulatorCore
 import HTTPServer
 
 /// A party of a sign-in: a lifeline of its diagram.
-enum Party: Hashable, Sendable {
+package enum Party: Hashable, Sendable {
     case app
     case browser
     /// The client's server.
@@ -14,11 +14,11 @@ enum Party: Hashable, Sendable {
     /// A scenario's own calls.
     case scenario
 
-    init(_ provider: any Provider) {
+    package init(_ provider: any Provider) {
         self = .provider(provider.name, title: provider.facts.title, isService: provider.facts.isService)
     }
 
-    var title: String {
+    package var title: String {
         switch self {
         case .app: "App"
         case .browser: "Browser"
@@ -29,8 +29,20 @@ enum Party: Hashable, Sendable {
         }
     }
 
+    /// The name in `GET flows`: a provider's is the one in the seed.
+    var name: String {
+        switch self {
+        case .app: "app"
+        case .browser: "browser"
+        case .backend: "backend"
+        case .provider(let name, _, _): name
+        case .nobody: "understudy"
+        case .scenario: "scenario"
+        }
+    }
+
     /// The order from left to right: the client's side, then services, then the providers that they ask.
-    var place: Int {
+    package var place: Int {
         switch self {
         case .scenario: 0
         case .app: 1
@@ -38,16 +50,6 @@ enum Party: Hashable, Sendable {
         case .backend: 3
         case .provider(_, _, let isService): isService ? 4 : 5
         case .nobody: 6
-        }
-    }
-
-    /// The name of its colour in the style sheet.
-    var style: String {
-        switch self {
-        case .app, .scenario: "app"
-        case .browser: "browser"
-        case .backend: "backend"
-        case .provider, .nobody: "provider"
         }
     }
 }

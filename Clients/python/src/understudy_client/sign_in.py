@@ -1,0 +1,98 @@
+"""One recorded sign-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Mapping, Optional, Tuple
+
+from .values import moment
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request of a sign-in."""
+
+    id: str
+    """For `world.request`."""
+    sender: str
+    """`app`, `browser`, `backend`, `scenario`, or a provider."""
+    receiver: str
+    """The provider that was asked, or `backend` or `understudy`."""
+    does: str
+    """What it is for, such as `redeem code`."""
+    method: str
+    host: Optional[str]
+    path: str
+    status: int
+    answer: str
+    """The answer in a few words, such as `302 code`."""
+    diagnosis: Optional[str]
+    """Why it was refused; `None` when it wasn't."""
+    fault: Optional[str]
+    """The fault that was ordered and took effect."""
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """The requests that belong together, who signed in, and how it ended."""
+
+    id: str
+    """The ID of its first request."""
+    name: str
+    """What it is, such as `Apple web sign-in`."""
+    ending: str
+    """`signedIn`, `refused`, `cancelled`, `faulted`, `unfinished`, `answered` or `signedOut`."""
+    diagnosis: Optional[str]
+    """Why it failed; `None` when it didn't."""
+    stopped_by: Optional[str]
+    """The ID of the request that failed."""
+    hint: Optional[str]
+    """What an unfinished one waits for."""
+    providers: Tuple[str, ...]
+    client: Optional[str]
+    account: Optional[str]
+    """The ID of the person's account in this world."""
+    time: Optional[datetime]
+    """By the world's clock, in UTC."""
+    steps: Tuple[Step, ...] = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False, compare=False)
+    """All that the daemon says of it."""
+
+    def __str__(self) -> str:
+        reason = f": {self.diagnosis}" if self.diagnosis else ""
+        return f"{self.id} {self.name}, {self.ending}{reason}"
+
+
+def sign_in(document: Mapping[str, Any]) -> SignIn:
+    """A sign-in as the control API writes it."""
+    return SignIn(
+        id=document["id"],
+        name=document["name"],
+        ending=document["ending"],
+        diagnosis=document.get("diagnosis"),
+        stopped_by=document.get("stoppedBy"),
+        hint=document.get("hint"),
+        providers=tuple(document["providers"]),
+        client=document.get("client"),
+        account=document.get("person", {}).get("account"),
+        time=moment(document["time"]) if "time" in document else None,
+        steps=tuple(_step(one) for one in document["steps"]),
+        document=document,
+    )
+
+
+def _step(document: Mapping[str, Any]) -> Step:
+    return Step(
+        id=document["id"],
+        sender=document["from"],
+        receiver=document["to"],
+        does=document["does"],
+        method=document["method"],
+        host=document.get("host"),
+        path=document["path"],
+        status=document["status"],
+        answer=document["answer"],
+        diagnosis=document.get("diagnosis"),
+        fault=document.get("fault"),
+    )

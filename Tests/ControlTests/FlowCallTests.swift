@@ -1,0 +1,126 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Understudy
+
+@Suite("Sign-ins, by GET flows")
+struct FlowCallTests {
+    static let api = FaultFixture.api
+    let fixture: FaultFixture
+
+    init() throws { fixture = try FaultFixture() }
+
+    private func flows(_ query: String = "") throws -> [JSONValue] {
+        let answer = try fixture.client.get("\(FlowCallTests.api)/flows?\(query)")
+        #expect(answer.status == 200, "\(answer)")
+        return try JSONValue(parsing: answer.body)["flows"]?.array ?? []
+    }
+
+    private func refuse() throws -> Answer {
+        try fixture.client.get(Site.authorizations[2].target(["client_id": "nobody"]))
+    }
+
+    @Test("a sign-in has its steps, its person, its client and its end")
+    func signedIn() throws {
+        let redeemed = try Site.signIn(at: "apple", fixture.client)
+        let flow = try #require(try flows().last)
+        #expect(flow["name"]?.string == "Apple web sign-in" && flow["ending"]?.string == "signedIn")
+        #expect(flow["client"]?.string == AppleFixture.service && flow["providers"] == ["apple"])
+        #expect(flow["person"]?["account"]?.string == "ada" && flow["person"]?["name"]?.string == "Ada Lovelace")
+        #expect(flow["diagnosis"] == nil && flow["stoppedBy"] == nil && flow["hint"] == nil)
+        let steps = try #require(flow["steps"]?.array)
+        #expect(steps.first?["id"] == flow["id"])
+        #expect(steps.first?["from"]?.string == "browser" && steps.first?["to"]?.string == "apple")
+        #expect(steps.last?["from"]?.string == "backend" && steps.last?["does"]?.string == "redeem code")
+        #expect(steps.last?["id"]?.string == redeemed.header("Understudy-Request"))
+        #expect(steps.last?["path"]?.string == "/auth/token" && steps.last?["status"]?.integer == 200)
+        #expect(steps.last?["answer"]?.string?.contains("ID token") == true)
+        // Any request of it names it.
+        for step in steps {
+            let one = try fixture.client.get("\(FlowCallTests.api)/flows/\(step["id"]?.string ?? "")")
+            #expect(try JSONValue(parsing: one.body) == flow)
+        }
+    }
+
+    @Test("a refused one says what stopped it, and where; an unfinished one what it waits for")
+    func endings() throws {
+        let refused = try refuse()
+        let authorized = try Site.authorizations[1].call(fixture.client, "")
+        let all = try flows()
+        #expect(all.map { $0["ending"]?.string } == ["refused", "unfinished"])
+        #expect(all[0]["diagnosis"]?.string == refused.diagnosis)
+        #expect(all[0]["stoppedBy"]?.string == refused.header("Understudy-Request"))
+        #expect(all[1]["hint"]?.string?.contains("nobody has redeemed it") == true)
+        #expect(all[1]["remarks"]?.array?.contains { $0["problem"]?.bool == true } == true)
+        _ = try Site.redeem(Site.code(authorized), at: "github", fixture.client)
+        #expect(try flows("unfinished=true").isEmpty)
+        _ = try Site.redeem(Site.code(authorized), at: "github", fixture.client)
+        let twice = try #require(try flows().last)
+        #expect(twice["ending"]?.string == "refused" && twice["diagnosis"]?.string?.contains("works once") == true)
+    }
+
+    @Test("conditions, and pages that go on from the last request of the one before")
+    func conditions() throws {
+        _ = try refuse()
+        _ = try Site.signIn(at: "apple", fixture.client)
+        _ = try Site.signIn(at: "github", fixture.client)
+        _ = try fixture.client.get("/appleid.apple.com/auth/keys")
+        func names(_ query: String) throws -> [String] {
+            try flows(query).compactMap { $0["providers"]?.array?.first?.string }
+        }
+        #expect(try names("") == ["google", "apple", "github"])
+        #expect(try names("all=true") == ["google", "apple", "github", "apple"])
+        #expect(try names("refused=true") == ["google"] && names("refused=false") == ["apple", "github"])
+        #expect(try names("provider=apple") == ["apple"])
+        #expect(try names("client=NOBODY") == ["google"] && names("text=lovelace") == ["apple", "github"])
+        #expect(try names("limit=1") == ["github"])
+        var (seen, query) = ([String](), "limit=1&after=r0")
+        while true {
+            let answer = try JSONValue(parsing: try fixture.client.get("\(FlowCallTests.api)/flows?\(query)").body)
+            seen += (answer["flows"]?.array ?? []).compactMap { $0["providers"]?.array?.first?.string }
+            guard answer["more"]?.bool == true, seen.count < 9 else { break }
+            query = "limit=1&after=\(answer["last"]?.string ?? "")"
+        }
+        #expect(seen == ["google", "apple", "github"])
+    }
+
+    @Test("waiting ends when one comes, or one changes so that it fits, or the time is up")
+    func waits() async throws {
+        #expect(try flows("wait=50ms").isEmpty)
+        let client = fixture.client
+        async let waiting = client.get("\(FlowCallTests.api)/flows?provider=github&refused=true&wait=50s")
+        _ = try refuse()
+        _ = try Site.signIn(at: "github", fixture.client)
+        let code = try Site.code(Site.authorizations[1].call(fixture.client, ""))
+        _ = try Site.redeem(code, at: "github", fixture.client)
+        let refused = try Site.redeem(code, at: "github", fixture.client)
+        let flow = try #require(try await JSONValue(parsing: waiting.body)["flows"]?.array)
+        #expect(flow.count == 1 && flow.first?["stoppedBy"]?.string == refused.header("Understudy-Request"))
+        // What is there already isn't waited for.
+        #expect(try flows("refused=true&wait=50s&count=2").count == 2)
+    }
+
+    @Test("what isn't there, and what isn't a condition")
+    func refused() throws {
+        for (path, status, word) in [
+            ("flows/r99", 404, "noSuchFlow"), ("flows/x", 404, "noSuchFlow"), ("flows?wait=61s", 400, "$.wait"),
+            ("flows?after=x", 400, "$.after"), ("flows?provider=aple", 400, "apple"), ("flows?host=x", 400, "$.host"),
+        ] {
+            let answer = try fixture.client.get("\(FlowCallTests.api)/\(path)")
+            #expect(answer.status == status && answer.text.contains(word), "\(path): \(answer)")
+        }
+    }
+
+    @Test("no secret is in it where secrets are masked")
+    func masked() throws {
+        var options = RunningServer.Options()
+        options.masksSecrets = true
+        let daemon = try FaultFixture(options: options)
+        let authorized = try Site.authorizations[1].call(daemon.client, "")
+        let code = Site.code(authorized)
+        _ = try Site.redeem(code, at: "github", daemon.client)
+        let text = try daemon.client.get("\(FlowCallTests.api)/flows").text
+        #expect(text.contains("signedIn") && !text.contains(code))
+    }
+}
