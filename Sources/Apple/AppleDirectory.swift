@@ -1,7 +1,9 @@
+import EmulatorCore
+import HTTPServer
 import JOSE
 import JSON
 import OAuth
-import EmulatorCore
+import Synchronization
 import Time
 
 /// The teams and clients of a seed, by the identifiers in requests.
@@ -97,4 +99,153 @@ struct AppleDirectory: Sendable {
 
     /// Returns a hint about the client that was probably meant, for a diagnosis.
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
+}
+
+/// The identifier of a person who came with an app from another team.
+enum FormerIdentifier: Hashable, Sendable {
+    /// The `sub` of the person at the former team.
+    case subject(team: String)
+    /// The transfer identifier of the person between two teams.
+    case transferSubject(from: String, to: String)
+
+    func text(of account: String) -> String {
+        switch self {
+        case .subject(let team): AppleIdentifiers.subject(account: account, team: team)
+        case .transferSubject(let from, let to):
+            AppleIdentifiers.transferSubject(account: account, from: from, to: to)
+        }
+    }
+}
+
+/// The people of a world by such identifiers. These are digests: they can be made from a person, but not reversed. Each
+/// kind is computed for everybody at its first use, and later for new people.
+final class TransferredPeople: WorldCache {
+    private struct Known {
+        var accounts: [String: String] = [:]
+        /// The last account for which the identifiers are known.
+        var last: String?
+    }
+
+    /// The number of cached identifiers.
+    var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
+
+    private static let page = 1_000
+    private let known = Mutex<[FormerIdentifier: Known]>([:])
+
+    /// Returns the ID of the account that has or had an identifier.
+    func account(_ text: String, as kind: FormerIdentifier, in world: World) -> String? {
+        while true {
+            let last = known.withLock { $0[kind]?.last }
+            let (new, count) = world.read { tables in
+                (tables.rows(Account.self, after: last, limit: TransferredPeople.page), tables.count(Account.self))
+            }
+            guard let newest = new.last?.id, newest != last else { break }
+            // Digests are made without a lock; two concurrent requests add the same ones.
+            let entries = new.map { (kind.text(of: $0.id), $0.id) }
+            known.withLock { known in
+                var entry = known[kind] ?? Known()
+                // Most of these accounts have been removed: the cache begins again with those that exist.
+                guard entry.accounts.count <= 2 * count + TransferredPeople.page else {
+                    known[kind] = nil
+                    return
+                }
+                known[kind] = nil
+                entry.accounts.merge(entries) { $1 }
+                entry.last = newest
+                known[kind] = entry
+            }
+        }
+        return known.withLock { $0[kind]?.accounts[text] }
+    }
+}
+
+extension World {
+    /// Returns the account with an identifier; `nil` if there is none.
+    func account(_ text: String, as kind: FormerIdentifier) -> Account? {
+        guard let id = caches[TransferredPeople.self].account(text, as: kind, in: self) else { return nil }
+        return read { $0.account(id) }
+    }
+}
+
+// POST /auth/usermigrationinfo
+// https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team
+// https://developer.apple.com/documentation/signinwithapple/bringing-new-apps-and-users-into-your-team
+//
+// The sending team sends `sub` and `target` and gets `transfer_sub`; the recipient sends `transfer_sub` and gets its
+// own `sub` and relay address. Quirk: every error but the client's authentication is `invalid_request`.
+
+extension AppleProvider {
+    func migrationInfo(_ exchange: Exchange) -> Response {
+        let form = exchange.request.bodyForm
+        do throws(AppleError) {
+            let client = try authenticate(exchange, form)
+            try checkMigrationToken(exchange, client)
+            if let transferSubject = form["transfer_sub"] {
+                return try receive(exchange, transferSubject, client)
+            }
+            return try sendAway(exchange, form, client)
+        } catch {
+            return error.jsonResponse
+        }
+    }
+
+    private func refuse(_ advice: String) -> AppleError { AppleError(.invalidRequest, nil, Diagnosis(advice)) }
+
+    private func checkMigrationToken(_ exchange: Exchange, _ client: AppleDirectory.Client) throws(AppleError) {
+        let header = exchange.request.header("Authorization") ?? ""
+        guard header.lowercased().hasPrefix("bearer ") else {
+            throw refuse(
+                "the Authorization header lacks a bearer token: get one with grant_type=client_credentials and scope=user.migration"
+            )
+        }
+        let text = String(header.dropFirst(7))
+        let (token, now) = exchange.world.read { ($0.find(MigrationToken.self, text), $0.now) }
+        guard let token, token.expires > now, token.team == client.team else {
+            throw refuse("the bearer token isn't a current user.migration token of team \"\(client.team)\"")
+        }
+    }
+
+    private func sendAway(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws(AppleError)
+        -> Response
+    {
+        guard let subject = form["sub"], let target = form["target"] else {
+            throw refuse("send sub and target (the recipient's Team ID), or transfer_sub")
+        }
+        guard directory.teams[target] != nil, target != client.team else {
+            throw refuse("target \(Diagnosis.quote(target)) isn't another seeded team")
+        }
+        let account = exchange.world.read { tables in
+            tables.rows(AppleGrant.bySubject, subject).first { $0.team == client.team && $0.group == client.group }
+        }?.account
+        guard let account else {
+            throw refuse(
+                "sub \(Diagnosis.quote(subject)) has no current consent for this client: nobody by it has signed in, or it was revoked"
+            )
+        }
+        let transfer = AppleIdentifiers.transferSubject(account: account, from: client.team, to: target)
+        return AppleProvider.json(["transfer_sub": .string(transfer)])
+    }
+
+    private func receive(_ exchange: Exchange, _ subject: String, _ client: AppleDirectory.Client) throws(AppleError)
+        -> Response
+    {
+        guard let transfer = client.transfer else {
+            throw refuse("client \"\(client.id)\" came from no other team: set \"transfer\" at its app in the seed")
+        }
+        let account = exchange.world.account(subject, as: .transferSubject(from: transfer.fromTeam, to: client.team))
+        let (grants, now) = exchange.world.read { tables in
+            (account.map { tables.grants(AppleGrant.self, of: $0.id) } ?? [], tables.now)
+        }
+        let hidesEmail = grants.contains { $0.team == transfer.fromTeam && !$0.sharesEmail }
+        guard now < transfer.at + AppleSection.Transfer.period else {
+            throw refuse("the sixty days after the transfer are over")
+        }
+        guard let account else { throw refuse("transfer_sub \(Diagnosis.quote(subject)) isn't for this team") }
+        var answer = JSONObject([("sub", .string(AppleIdentifiers.subject(account: account.id, team: client.team)))])
+        if hidesEmail {
+            answer["email"] = .string(AppleIdentifiers.relayAddress(account: account.id, team: client.team))
+            answer["is_private_email"] = settings.boolean(true)
+        }
+        return AppleProvider.json(.object(answer))
+    }
 }

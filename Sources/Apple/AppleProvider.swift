@@ -1,7 +1,8 @@
+import EmulatorCore
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import EmulatorCore
 import Time
 
 /// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
@@ -127,4 +128,132 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
         case .request: exchange.address.base(of: AppleProvider.host)
         }
     }
+}
+
+extension AppleProvider {
+    /// Returns the token that the person would get after consenting. Consent is neither needed nor recorded.
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard let client = directory.clients[wanted.client] else {
+            throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))
+        }
+        let account = try wanted.person(in: exchange)
+        let scopes = wanted.scopes ?? [AppleScope.email.rawValue]
+        let (known, now) = exchange.world.read { ($0.grant(account.id, to: client), $0.now) }
+        let granted = AppleScope.allCases.filter { scopes.contains($0.rawValue) || scopes.contains($0.nativeName) }
+        let grant =
+            known
+            ?? AppleGrant(
+                account: account.id, team: client.team, group: client.group, client: client.id, since: now,
+                sharesEmail: account.apple.shareEmail, scopes: Set(granted))
+        let token = IDToken(
+            issuer: issuer(exchange), client: client, grant: grant, account: account, nonce: wanted.nonce,
+            authenticatedAt: now, issuedAt: now)
+        return TokenDraft(claims: token.claims(settings), owner: .apple, type: nil)
+    }
+}
+
+extension AppleProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        let host = AppleProvider.host
+        return settings.teams.flatMap(\.services).filter { $0.returnURLs.register(redirectURI) }.map { service in
+            // Apple gives names and addresses by a form post only.
+            TrialSignIn(
+                AppleProvider.title, client: service.id, authorization: "/\(host)/auth/authorize",
+                [("response_mode", "form_post"), ("scope", "name email")], token: "/\(host)/auth/token")
+        }
+    }
+}
+
+// https://developer.apple.com/documentation/signinwithapplerestapi — the OpenID Connect discovery document and the keys.
+// Quirk: several keys are published at once and change without notice.
+
+extension AppleProvider {
+    /// The issuer in the discovery document was another than that of tokens, so that clients which compare the two
+    /// refused everybody.
+    static let accountIssuer = Change(
+        "accountIssuer", ("2025-06-11", "2025-06-17"),
+        summary:
+            "the discovery document names the issuer https://account.apple.com; tokens have https://appleid.apple.com",
+        caveat: "last reported on 16 June; the end isn't published",
+        evidence: "https://github.com/supabase/auth/pull/2055, https://github.com/instantdb/instant/issues/1293")
+
+    func discovery(_ exchange: Exchange) -> Response {
+        let base = exchange.address.base(of: AppleProvider.host)
+        let claims: JSONValue = [
+            "aud", "email", "email_verified", "exp", "iat", "is_private_email", "iss", "nonce", "nonce_supported",
+            "real_user_status", "sub", "transfer_sub",
+        ]
+        return AppleProvider.publicJSON([
+            "issuer": .string(
+                exchange.world.seed.plays(AppleProvider.accountIssuer)
+                    ? "https://account.apple.com" : issuer(exchange)),
+            "authorization_endpoint": .string("\(base)/auth/authorize"),
+            "token_endpoint": .string("\(base)/auth/token"),
+            "revocation_endpoint": .string("\(base)/auth/revoke"),
+            "jwks_uri": .string("\(base)/auth/keys"),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query", "fragment", "form_post"],
+            "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "scopes_supported": ["openid", "email", "name"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            "claims_supported": claims,
+        ])
+    }
+
+    func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
+
+    /// The call `POST /_understudy/v1/apple/keys/rotate`, which publishes a new key and withdraws the oldest, as Apple
+    /// sometimes does.
+    var rotationCall: Endpoint {
+        .control(
+            "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",
+            answers: [
+                .json(
+                    "The keys.",
+                    .members([
+                        .required("signing", .string, "The ID of the one that signs."),
+                        .required("published", .strings(), "The IDs of those that are published."),
+                    ])), .refusal(503, "keyGeneration", "No key can be made now."),
+            ], keys: [.apple]
+        ) { try await rotateKeys($0) }
+    }
+
+    private func rotateKeys(_ exchange: Exchange) async throws -> Response {
+        let keys = exchange.world.keys[.apple]
+        guard let keyID = try await keys.rotate()?.first else {
+            return ControlAnswer.error(
+                503, "keyGeneration",
+                "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already")
+        }
+        let published = keys.published.map { JSONValue.string($0.id) }
+        return ControlAnswer.ok(["signing": .string(keyID), "published": .array(published)])
+    }
+
+    private static func publicJSON(_ value: JSONValue) -> Response {
+        Response(status: 200, contentType: "application/json;charset=UTF-8", body: value.serialized())
+    }
+}
+
+extension Look {
+    /// The theme of Apple's pages: white or black, centred, with a black button.
+    static let apple = Look(
+        name: "Apple",
+        style: """
+            :root{--ink:#1d1d1f;--soft:#6e6e73;--paper:#fff;--card:#fff;--line:#d2d2d7;--act:#1d1d1f;--on-act:#fff;\
+            --link:#0066cc;--radius:12px}\
+            @media (prefers-color-scheme:dark){:root{--ink:#f5f5f7;--soft:#a1a1a6;--paper:#000;--card:#000;--line:#424245;\
+            --act:#f5f5f7;--on-act:#1d1d1f;--link:#4da3ff}}\
+            body{font-family:-apple-system,system-ui,sans-serif}\
+            main{max-width:27rem;border:0;text-align:center}\
+            .brand{color:var(--soft);font-weight:500;margin-bottom:0}.brand+main{padding-top:.75rem}\
+            h1{font-size:1.75rem;font-weight:600;letter-spacing:-.01em}\
+            form{margin-top:1.75rem}\
+            .people{border:1px solid var(--line);border-radius:var(--radius);overflow:hidden;margin-top:1rem}\
+            .people button.person{margin:0;border:0;border-radius:0;outline-offset:-3px}\
+            .people button.person+button.person{border-top:1px solid var(--line)}\
+            button.person::after{content:"\\203A";margin-left:auto;color:var(--soft);font-size:1.5rem;line-height:1}\
+            button.quiet,.button.quiet{border-color:transparent;font-weight:400}\
+            fieldset,label{text-align:left}fieldset{border-radius:var(--radius)}
+            """)
 }

@@ -1,6 +1,7 @@
+import EmulatorCore
+import HTTPServer
 import JOSE
 import JSON
-import EmulatorCore
 import Synchronization
 import Time
 
@@ -145,4 +146,136 @@ final class ClientSecretCache: Sendable {
             checked[secret] = entry
         }
     }
+}
+
+extension AppleProvider {
+    /// Checks `client_id` and `client_secret` of a form completely. Another body has neither, and Apple answers
+    /// `invalid_client`, as to an empty one (<https://developer.apple.com/forums/thread/707610>).
+    func authenticate(_ exchange: Exchange, _ form: Form) throws(AppleError) -> AppleDirectory.Client {
+        func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidClient, nil, diagnosis) }
+        guard let clientID = form["client_id"], !clientID.isEmpty else {
+            throw refuse(missingClientID(exchange.request))
+        }
+        guard let client = directory.clients[clientID], let team = directory.teams[client.team] else {
+            throw refuse(
+                Diagnosis(
+                    received: "client_id \(Diagnosis.quote(clientID))",
+                    "no such App ID or Services ID is seeded\(directory.hint(for: clientID))"))
+        }
+        guard let text = form["client_secret"], !text.isEmpty else {
+            throw refuse(Diagnosis("client_secret is missing: send an ES256 JWT signed with the team's key"))
+        }
+        let now = exchange.world.now
+        if let checked = secrets.find(text), checked.client == clientID,
+            checked.issuedAt <= now + ClientSecret.clockTolerance,
+            checked.expiresAt > now
+        {
+            return client
+        }
+        let secret: ClientSecret
+        do { secret = try ClientSecret(text) } catch {
+            throw refuse(Diagnosis(expected: "an ES256 JWT", "client_secret can't be read: \(error.description)"))
+        }
+        let otherAudience = settings.issuer == .request ? issuer(exchange) : nil
+        var findings = secret.headerFindings()
+        findings += [secret.issuerFinding(team: team.id), secret.subjectFinding(clientID: clientID)]
+        findings += [secret.audienceFinding(alsoAccepting: otherAudience)] + secret.timeFindings(now: now)
+        if findings.allSatisfy(\.holds) { findings.append(signatureFinding(secret, team)) }
+        let wrong = findings.filter { !$0.holds }
+        guard wrong.isEmpty else {
+            throw refuse(Diagnosis("client_secret: " + wrong.map(\.text).joined(separator: "; ")))
+        }
+        if let issuedAt = secret.issuedAt, let expiresAt = secret.expiresAt {
+            secrets.remember(text, .init(client: clientID, issuedAt: issuedAt, expiresAt: expiresAt))
+        }
+        return client
+    }
+
+    /// Returns why `client_id` may be missing although the client has sent it.
+    private func missingClientID(_ request: Request) -> Diagnosis {
+        if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false {
+            return Diagnosis(
+                received: "client credentials in an Authorization header",
+                expected: "client_id and client_secret in the form",
+                "Apple knows client_secret_post only: configure the client library for it, at every endpoint")
+        }
+        guard request.contentType != "application/x-www-form-urlencoded" else {
+            return Diagnosis("client_id is missing: send the App ID or Services ID")
+        }
+        let type = request.header("Content-Type").map { Diagnosis.quote($0) } ?? "no Content-Type"
+        return Diagnosis(
+            received: request.hasJSONBody ? "a JSON body" : "a body with \(type)",
+            expected: "application/x-www-form-urlencoded",
+            "send the parameters as a form; Apple reads nothing else")
+    }
+
+    private func signatureFinding(_ secret: ClientSecret, _ team: AppleDirectory.Team) -> ClientSecret.Finding {
+        guard let keyID = secret.jws.keyID, let key = team.keys[keyID] else {
+            let owner = directory.teams.values.first { $0.keys[secret.jws.keyID ?? ""] != nil }
+            let place = owner.map { "belongs to team \"\($0.id)\"" } ?? "isn't registered"
+            return .init(
+                false, "kid \(Diagnosis.quote(secret.jws.keyID ?? "")) \(place): use a key of team \"\(team.id)\"")
+        }
+        return secret.signatureFinding(key: key)
+    }
+}
+
+extension AppleProvider {
+    package static func clientsThatSign(in seed: Seed) -> [String] {
+        seed[AppleSection.self].teams.flatMap(\.clientIDs)
+    }
+
+    /// Makes a client secret:
+    /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
+    package static func clientSecret(
+        for wanted: ClientSecretRequest, seed: Seed
+    ) throws(ClientSecretRequest.Refusal) -> String? {
+        guard let team = seed[AppleSection.self].teams.first(where: { $0.clientIDs.contains(wanted.client) }) else {
+            return nil
+        }
+        let limit = ClientSecret.maximumLifetime
+        guard wanted.lifetime <= limit else {
+            throw ClientSecretRequest.Refusal(
+                "a client secret that lasts \(wanted.lifetime): Apple allows \(limit.seconds)s at most (six months)")
+        }
+        let key = try signingKey(of: team, named: wanted.keyID, seed)
+        let expiry = wanted.now + wanted.lifetime
+        // A secret that has expired was signed an hour before.
+        let issue = wanted.lifetime > .zero ? wanted.now : expiry - .hours(1)
+        do {
+            return try JWS.mint(
+                header: JSONObject([("alg", "ES256"), ("kid", .string(key.id))]),
+                claims: JSONObject([
+                    ("iss", .string(team.id)), ("iat", .integer(issue.seconds)), ("exp", .integer(expiry.seconds)),
+                    ("aud", .string(ClientSecret.audience)), ("sub", .string(wanted.client)),
+                ]), key: key.key, algorithm: .es256)
+        } catch {
+            throw ClientSecretRequest.Refusal("key \"\(key.id)\": \(error)")
+        }
+    }
+
+    private static func signingKey(
+        of team: AppleSection.Team, named id: String?, _ seed: Seed
+    ) throws(ClientSecretRequest.Refusal) -> (id: String, key: Key) {
+        let known = team.keys.map(\.id)
+        if let id, !known.contains(id) {
+            throw ClientSecretRequest.Refusal(
+                "team \"\(team.id)\" has no key \"\(id)\" (\(known.joined(separator: ", ")))"
+                    + Spelling.hint(id, among: known))
+        }
+        for key in team.keys where id == nil || key.id == id {
+            if let pem = key.privateKey, let read = seed.keys[pem] { return (id: key.id, key: read) }
+        }
+        guard let id = id ?? known.first else {
+            throw ClientSecretRequest.Refusal(
+                "team \"\(team.id)\" has no key: add one to its \"keys\", with an \"id\" and a \"privateKeyFile\"")
+        }
+        throw ClientSecretRequest.Refusal(
+            "the seed has the public half only of key \"\(id)\" of team \"\(team.id)\": add its \"privateKeyFile\"")
+    }
+}
+
+extension AppleSection.Team {
+    /// The IDs of apps and services.
+    fileprivate var clientIDs: [String] { apps.map(\.bundleID) + services.map(\.id) }
 }

@@ -1,7 +1,7 @@
+import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
-import EmulatorCore
 import Time
 
 /// Facebook Login: the dialog, tokens, and the part of the Graph API that sign-in code calls.
@@ -239,5 +239,186 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
             status: status, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "private, no-cache, no-store, must-revalidate")],
             body: value.serialized())
+    }
+}
+
+extension FacebookProvider {
+    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, FacebookGrant.self) }
+
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        world.subject(identifier: "facebook.id:\(subject)")
+    }
+}
+
+// These sections describe a person at Facebook.
+
+extension FacebookProvider {
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
+        var profile = InspectedItem("Facebook account")
+        profile.facts = [InspectedFact("ID", .code(account.facebook.id))]
+        let fields = "id,name,first_name,last_name,short_name,email,picture"
+        let document = document(account, ProfileField.list(fields), ["public_profile", "email"])
+        profile.documents = [InspectedDocument("GET /me?fields=…", .object(document))]
+        let access = InspectedGrants<FacebookGrant>(of: account, in: exchange.world).section { _ in
+            []
+        } _: { grant in
+            var item = InspectedItem(apps[grant.app]?.name ?? grant.app)
+            item.facts = [InspectedFact("App", .code(grant.app)), InspectedFact("Since", .time(grant.since))]
+            item.scopes = grant.granted
+            item.actions = apps[grant.app] == nil ? [] : [.revoke(grant.app, of: account, at: name)]
+            return item
+        }
+        return [InspectedSection("Profile", [profile]), access]
+    }
+
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in tables.account(facebookID: subject)?.id }
+    }
+
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.endToken(text, FacebookGrant.self) }
+    }
+}
+
+extension FacebookProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        let graph = "/\(FacebookProvider.graphHost)/v19.0"
+        return apps.all.filter { $0.redirectURIs.register(redirectURI) }.map { app in
+            TrialSignIn(
+                FacebookProvider.title, client: app.id, authorization: "/\(FacebookProvider.host)/v19.0/dialog/oauth",
+                [("scope", "public_profile,email")], token: "\(graph)/oauth/access_token",
+                person: "\(graph)/me?fields=id,name,email")
+        }
+    }
+}
+
+// GET https://www.facebook.com/.well-known/openid-configuration, also at limited.facebook.com
+// https://developers.facebook.com/docs/facebook-login/limited-login/token/validating
+
+extension FacebookProvider {
+    static func discovery(_ exchange: Exchange) -> Response {
+        json([
+            "issuer": .string(issuer),
+            "authorization_endpoint": .string(exchange.address.base(of: shortHost) + dialogPath + "/"),
+            "jwks_uri": .string(exchange.address.base(of: host) + "\(keysPath)/"),
+            "response_types_supported": ["id_token", "token id_token"], "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "claims_supported": [
+                "iss", "aud", "sub", "iat", "exp", "jti", "nonce", "at_hash", "name", "given_name", "family_name",
+                "email", "picture", "user_link",
+            ],
+        ])
+    }
+}
+
+// These are the answers at unknown addresses of Facebook's hosts.
+//
+// Quirks: the Graph API regards the first part of a path as an object, unless it is a version, and the rest as a part
+// of the object: https://github.com/anomalyco/openauth/issues/214, https://github.com/huandu/facebook/issues/116.
+
+extension FacebookProvider {
+    /// Returns the Graph API's error, or a page.
+    package func notServed(_ exchange: Exchange) -> Response? {
+        switch exchange.address.host {
+        case FacebookProvider.graphHost:
+            var response = unserved(exchange).response
+            response.headers.append((name: "Access-Control-Allow-Origin", value: "*"))
+            return response
+        case FacebookProvider.host, FacebookProvider.shortHost, FacebookProvider.limitedHost,
+            FacebookProvider.scriptHost:
+            return nothing(exchange)
+        default: return nil
+        }
+    }
+
+    func nothing(_ exchange: Exchange) -> Response {
+        pages.problem(404, "This page isn't available", FacebookProvider.nothingServed(exchange))
+    }
+
+    private static func nothingServed(_ exchange: Exchange) -> Diagnosis {
+        let path = exchange.address.path
+        let first = path.split(separator: "/").first.map(String.init) ?? ""
+        return Diagnosis(
+            received: Diagnosis.quote("\(exchange.request.method) \(path)"),
+            isVersion("v\(first)")
+                ? "nothing is served here: a version begins with v, as in v\(first)" : "nothing is served here")
+    }
+
+    func unserved(_ exchange: Exchange) -> GraphError {
+        var parts = exchange.address.path.split(separator: "/").map(String.init)
+        if let first = parts.first, FacebookProvider.isVersion(first) { parts.removeFirst() }
+        let diagnosis = FacebookProvider.nothingServed(exchange)
+        guard let object = parts.first else { return .unsupported(exchange.request.method, id: nil, diagnosis) }
+        // The path exists, but not with this method. Facebook's message for that isn't documented.
+        if FacebookProvider.isServed(parts) {
+            return .unsupported(exchange.request.method, id: object, diagnosis)
+        }
+        guard parts.count > 1 else { return noSuchObject(object, exchange, diagnosis) }
+        return GraphError(
+            message: "Unknown path components: /\(parts.dropFirst().joined(separator: "/"))", code: 2500,
+            diagnosis: diagnosis)
+    }
+
+    /// Whether a path without its version exists, with any method.
+    private static func isServed(_ parts: [String]) -> Bool {
+        switch parts.count {
+        case 1:
+            ["app", "me", "debug_token"].contains(parts[0]) || parts[0].utf8.allSatisfy { (0x30...0x39).contains($0) }
+        case 2:
+            parts[0] == "oauth"
+                ? ["access_token", "access_token_info"].contains(parts[1])
+                : ["accounts", "friends", "permissions", "picture"].contains(parts[1])
+        case 3: parts[1] == "permissions"
+        default: false
+        }
+    }
+
+    /// Whether the version in a path is valid, and the object isn't a version.
+    func hasVersion(_ exchange: Exchange) -> Bool {
+        let (version, id) = (exchange.parameters["version"], exchange.parameters["id"])
+        return version.map(FacebookProvider.isVersion) ?? !(id.map(FacebookProvider.isVersion) ?? false)
+    }
+
+    /// Whether the text looks like a version, such as `v22.0`. Whether it was published isn't checked.
+    static func isVersion(_ text: String) -> Bool {
+        let numbers = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+        return text.first == "v" && numbers.count == 2
+            && numbers.allSatisfy {
+                (1...2).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            }
+    }
+}
+
+extension Look {
+    /// The theme of Facebook's pages: a blue bar with the name, a grey page, a narrow card with a shadow.
+    static let facebook = Look(
+        name: "Facebook",
+        style: """
+            :root{--ink:#080809;--soft:#54575c;--paper:#f0f2f5;--card:#fff;--line:#ced0d4;--act:#0866ff;--on-act:#fff;\
+            --link:#0a57d6;--radius:6px}\
+            @media (prefers-color-scheme:dark){:root{--ink:#e2e5e9;--soft:#b0b3b8;--paper:#1c1c1d;--card:#252728;\
+            --line:#4a4d51;--link:#75b6ff}}\
+            body{font-family:Helvetica,Arial,system-ui,sans-serif}\
+            .brand{margin:0;padding:.625rem 1.25rem;background:#0866ff;color:#fff;text-align:left;font-weight:700;\
+            font-size:1.375rem;letter-spacing:-.02em}\
+            main{max-width:25rem;border:0;border-radius:8px;padding:1.25rem;\
+            box-shadow:0 2px 4px rgb(0 0 0/.12),0 8px 16px rgb(0 0 0/.1)}\
+            h1{font-size:1.25rem;text-align:center}.intro>.soft{text-align:center}\
+            button.person::before{border-radius:6px}\
+            button.quiet{background:color-mix(in srgb,var(--line) 55%,transparent);border-color:transparent;color:var(--ink)}\
+            .people+button.quiet{background:transparent;color:var(--link)}.brand+main{margin-top:2rem}\
+            @media (max-width:34rem){main{box-shadow:none}.brand+main{margin-top:0}}
+            """)
+}
+
+extension PageWords {
+    static let facebook = PageWords(choose: "Log in to Facebook") { words in
+        words.destination = { "You are logging in to \($0)." }
+        words.somebodyElse = "Log in to another account"
+        words.newPerson = "Create a Facebook account"
+        words.make = "Sign up"
+        words.consent = { client, account in "Continue to \(client) as \(account.name.given)?" }
+        words.gets = { client, account in "\(client) will receive, from the profile of \(account.fullName):" }
+        words.approve = { "Continue as \($0.name.given)" }
     }
 }

@@ -97,3 +97,98 @@ struct FacebookSection: SeedSection {
 extension KeyOwner {
     static let facebook = KeyOwner("facebook")
 }
+
+/// A person's profile at Facebook.
+struct FacebookProfile: AccountProfile {
+    static let name = "facebook"
+    static let about = "The person at Facebook."
+
+    /// The age ranges that Facebook has: <https://developers.facebook.com/docs/graph-api/reference/age-range>.
+    enum AgeRange: String, CaseIterable, Codable {
+        case minor = "13-17"
+        case young = "18-20"
+        case adult = "21+"
+
+        fileprivate var json: JSONValue {
+            switch self {
+            case .minor: ["min": 13, "max": 17]
+            case .young: ["min": 18, "max": 20]
+            case .adult: ["min": 21]
+            }
+        }
+    }
+
+    let id: String
+    let birthday: String?
+    let gender: String?
+    let ageRange: AgeRange?
+    let hometown: String?
+    let location: String?
+    /// The account IDs of the person's friends.
+    let friends: [String]
+
+    init(_ fields: inout Fields, of account: Account) {
+        id =
+            fields.optional("id", .text(.identifier), "Facebook's user ID; made from the id by default.")
+            ?? "1015\(DerivedNumber.digits(of: "facebook:\(account.id)", width: 13))"
+        birthday = fields.nullable("birthday", .text(.birthday), "Told with the permission user_birthday.")
+        gender = fields.nullable("gender", .choice(["female", "male"]), "Told with the permission user_gender.")
+        ageRange = fields.nullable("ageRange", .choice(AgeRange.self), "Told with the permission user_age_range.")
+        hometown = fields.nullable("hometown", .text(.nonEmpty), "A place, told with the permission user_hometown.")
+        location = fields.nullable("location", .text(.nonEmpty), "A place, told with the permission user_location.")
+        friends = fields(
+            "friends", .set(of: .text(.nonEmpty)), default: [],
+            "Accounts. With the permission user_friends, an app is told those that have granted it the same permission."
+        )
+    }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "id", identifier: "facebook.id:\(id)")] }
+
+    static func check(_ references: inout SeedReferences) {
+        let profiles = references.accounts.compactMap { $0[name] }
+        references.checkUnique(profiles, key: "id", what: "person")
+        for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
+    }
+
+    /// A field of the profile, and the permission that it needs. A claim of Limited Login has the permission's name:
+    /// <https://github.com/facebook/facebook-ios-sdk/blob/main/FBSDKCoreKit/FBSDKCoreKit/AuthenticationTokenClaims.swift>.
+    struct Detail {
+        let field: String
+        let permission: String
+        let value: JSONValue
+    }
+
+    var details: [Detail] {
+        let all: [(String, String, JSONValue?)] = [
+            ("age_range", "user_age_range", ageRange?.json),
+            ("birthday", "user_birthday", birthday.map { .string($0) }),
+            ("gender", "user_gender", gender.map { .string($0) }),
+            ("hometown", "user_hometown", hometown.map(FacebookProfile.place)),
+            ("link", "user_link", .string("https://www.facebook.com/app_scoped_user_id/\(id)/")),
+            ("location", "user_location", location.map(FacebookProfile.place)),
+        ]
+        return all.compactMap { field, permission, value in
+            value.map { Detail(field: field, permission: permission, value: $0) }
+        }
+    }
+
+    /// Returns a Page that represents a place.
+    private static func place(_ name: String) -> JSONValue {
+        ["id": .string("1\(DerivedNumber.digits(of: "facebook.place:\(name)", width: 14))"), "name": .string(name)]
+    }
+}
+
+extension TextRule {
+    /// A date of birth. People may hide the year, or everything but the year:
+    /// <https://developers.facebook.com/docs/graph-api/reference/user>.
+    fileprivate static let birthday = TextRule(
+        about: "MM/DD/YYYY, MM/DD or YYYY", pattern: "^([0-9]{2}/[0-9]{2}(/[0-9]{4})?|[0-9]{4})$"
+    ) { text in
+        ["00/00/0000", "00/00", "0000"].contains(
+            String(decoding: text.utf8.map { (0x30...0x39).contains($0) ? 0x30 : $0 }, as: UTF8.self))
+    }
+}
+
+extension Account {
+    var facebook: FacebookProfile { self[FacebookProfile.self] }
+}

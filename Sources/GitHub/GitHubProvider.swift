@@ -1,7 +1,8 @@
+import EmulatorCore
 import HTTPServer
 import JOSE
+import JSON
 import OAuth
-import EmulatorCore
 import Time
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
@@ -200,4 +201,81 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         }
         return nil
     }
+}
+
+extension GitHubProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        settings.apps.filter { !$0.isSuspended && $0.callbacks.map(\.text).register(redirectURI) }.map { app in
+            TrialSignIn(
+                GitHubProvider.title, client: app.clientID, authorization: "/github.com/login/oauth/authorize",
+                app.isGitHubApp ? [] : [("scope", "read:user user:email")],
+                token: "/github.com/login/oauth/access_token", person: "/api.github.com/user")
+        }
+    }
+}
+
+// GET /.well-known/oauth-authorization-server/login/oauth, /login/oauth/.well-known/openid-configuration
+// and /login/oauth/.well-known/jwks
+// https://docs.github.com/apps/github-authentication-discovery-endpoints
+//
+// Quirks: this is in public preview. GitHub gives OAuth apps no ID tokens, so the key set is empty here. The keys in
+// GitHub's, and every member of its documents, aren't documented.
+
+extension GitHubProvider {
+    static func discovery(_ exchange: Exchange) -> Response {
+        let base = "\(Pages.base(exchange))/login"
+        let document: JSONValue = [
+            "issuer": .string(issuer), "authorization_endpoint": .string("\(base)/oauth/authorize"),
+            "token_endpoint": .string("\(base)/oauth/access_token"),
+            "device_authorization_endpoint": .string("\(base)/device/code"),
+            "jwks_uri": .string("\(base)/oauth/.well-known/jwks"), "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token", .string(Device.grantType)],
+            "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"],
+            "scopes_supported": ["offline_access"], "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+            "authorization_response_iss_parameter_supported": true,
+        ]
+        return json(document)
+    }
+
+    static func keySet() -> Response { json(["keys": []]) }
+
+    private static func json(_ value: JSONValue) -> Response {
+        Response(status: 200, contentType: "application/json; charset=utf-8", body: value.serialized())
+    }
+}
+
+// GET https://avatars.githubusercontent.com/u/ID: the picture at `avatar_url`.
+
+extension GitHubProvider {
+    static func avatar(_ exchange: Exchange) -> Response {
+        guard let id = UInt32(exchange.parameters["id"] ?? "") else {
+            return Response(status: 404, contentType: "text/plain", body: "Not Found")
+                .diagnosed(Diagnosis("the address of a picture ends with a person's number"))
+        }
+        return Avatar.response(of: "avatar:\(id)")
+    }
+}
+
+extension Look {
+    /// The theme of GitHub's pages: grey with thin lines, a narrow column, a green button.
+    static let github = Look(
+        name: "GitHub",
+        style: """
+            :root{--ink:#1f2328;--soft:#59636e;--paper:#f6f8fa;--card:#fff;--line:#d1d9e0;--act:#1a7f37;--on-act:#fff;\
+            --link:#0969da;--radius:6px}\
+            @media (prefers-color-scheme:dark){:root{--ink:#f0f6fc;--soft:#9198a1;--paper:#0d1117;--card:#151b23;\
+            --line:#3d444d;--act:#238636;--link:#4493f8}}\
+            body{font:15px/1.5 -apple-system,"Segoe UI",system-ui,sans-serif}\
+            .brand{font-size:1.125rem}\
+            main{max-width:27rem;border-radius:6px;padding:1.25rem}\
+            h1{font-weight:400;font-size:1.5rem;text-align:center}h1+.soft{text-align:center}\
+            button,.button{padding:.4rem 1rem;font-weight:500}\
+            .people{border:1px solid var(--line);border-radius:6px;overflow:hidden;margin-top:1rem}\
+            .people button.person{margin:0;border:0;border-radius:0;padding:.6rem 1rem;outline-offset:-3px}\
+            .people button.person+button.person{border-top:1px solid var(--line)}\
+            button.quiet{background:var(--paper);color:var(--ink)}\
+            a.button.quiet{border-color:transparent;font-weight:400}\
+            fieldset{border-radius:6px}
+            """)
 }

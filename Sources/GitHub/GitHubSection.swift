@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import OAuth
 import Time
 
 /// The seed's section `github`.
@@ -156,6 +157,215 @@ extension GitHubSection {
                     references.add(member, "account \"\(id)\" doesn't have \"\(login)\" among its github.orgs")
                 }
             }
+        }
+    }
+}
+
+extension GitHubSection {
+    /// An OAuth app or a GitHub App.
+    struct App: Sendable {
+        /// The properties that only a GitHub App has.
+        struct Details: Sendable {
+            let id: Int
+            let slug: String
+            let permissions: [String: String]
+            /// The installations: logins in lower case, with their positions in the seed.
+            private let installations: [String: Int]
+            let webhookURL: String?
+            let webhookSecret: String?
+        }
+
+        let clientID: String
+        let name: String
+        let secret: String
+        let url: String
+        let about: String?
+        let callbacks: [CallbackURL]
+        let hasDeviceFlow: Bool
+        let hasExpiringTokens: Bool
+        let isSuspended: Bool
+        let interaction: Interaction?
+        /// The GitHub App's properties; `nil` for an OAuth app.
+        let details: Details?
+
+        var isGitHubApp: Bool { details != nil }
+
+        init(_ fields: inout Fields, isGitHubApp: Bool) {
+            clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
+            name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app.")
+            secret = fields(
+                "clientSecret", .text(.nonEmpty), default: "github-secret-for-tests", "The client secret.")
+            url = fields("url", .text(.url), default: "https://example.com", "The app's home page.")
+            about = fields.nullable("description", .text(.any), "What the consent page says of it.")
+            let urls = fields(
+                "callbackURLs", .set(of: .text(RegisteredRedirectURI.callbackRule)), default: [],
+                "Registered callback URLs, at most ten.")
+            let hasWildcards = fields(
+                "wildcardMatching", .boolean, default: !isGitHubApp,
+                "Whether subdomains and subdirectories of callback URLs match, too.")
+            let exactURLs = fields(
+                "exactCallbackURLs", .set(of: .text(RegisteredRedirectURI.callbackRule)), default: [],
+                "Further callback URLs, for which wildcard matching is off.")
+            callbacks =
+                urls.map { CallbackURL($0, wildcard: hasWildcards) }
+                + exactURLs.map { CallbackURL($0, wildcard: false) }
+            hasDeviceFlow = fields("deviceFlow", .boolean, default: false, "Whether the device flow is on.")
+            hasExpiringTokens = fields(
+                "expiringTokens", .boolean, default: isGitHubApp,
+                "Whether tokens expire and come with a refresh token.")
+            isSuspended = fields("suspended", .boolean, default: false, "Whether GitHub has suspended the app.")
+            interaction = fields.clientInteraction()
+            details = isGitHubApp ? Details(&fields, clientID: clientID, name: name) : nil
+        }
+    }
+}
+
+extension GitHubSection.App.Details {
+    /// Whether the app is installed at the account or organization with this login, in upper or lower case.
+    func isInstalled(at login: String) -> Bool { installations[login.lowercased()] != nil }
+
+    /// Returns the installations among these logins, in the seed's order: the number of each, and the login.
+    func installations(at logins: [String]) -> [(number: Int, login: String)] {
+        let found = Dictionary(
+            logins.compactMap { login in installations[login.lowercased()].map { ($0, login) } },
+            uniquingKeysWith: { first, _ in first })
+        return found.sorted { $0.key < $1.key }.map { (number: $0.key, login: $0.value) }
+    }
+
+    fileprivate init(_ fields: inout Fields, clientID: String, name: String) {
+        id =
+            fields.optional("id", .gitHubID, "The numeric app ID; made from the client ID by default.")
+            ?? GitHubSection.number(from: "app:\(clientID)")
+        slug =
+            fields.optional("slug", .text(.identifier), "The name in addresses; made from the name by default.")
+            ?? name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
+        let permissions = fields.map(
+            "permissions", of: .choice(["read", "write", "admin"]),
+            "Permissions, such as {\"emails\": \"read\", \"members\": \"read\"}.")
+        self.permissions = Dictionary(permissions.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let logins = fields(
+            "installations", .set(of: .text(.identifier)), default: [],
+            "Where it is installed: logins of people and organizations.")
+        installations = Dictionary(
+            logins.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+        webhookURL = fields.nullable(
+            "webhookURL", .text(.url), "Where `github_app_authorization` is posted when a person revokes.")
+        webhookSecret = fields.nullable("webhookSecret", .text(.nonEmpty), "The secret that signs webhooks.")
+    }
+}
+
+extension GitHubSection {
+    struct Organization: SchemaObject {
+        let login: String
+        let id: Int
+        let name: String?
+        let description: String?
+        let company: String?
+        let blog: String?
+        let location: String?
+        let email: String?
+        let twitterUsername: String?
+        let isVerified: Bool
+        let publicRepos: Int
+        let createdAt: Instant
+        let updatedAt: Instant
+        let owners: Set<String>
+        let publicMembers: Set<String>
+        let pendingMembers: Set<String>
+        let oauthAppRestrictions: Bool
+        let approvedApps: Set<String>
+        let samlEnforced: Bool
+        let teams: [Team]
+        private let teamPlaces: [String: Int]
+        /// The positions of each person's teams in `teams`.
+        private let placesByPerson: [String: [Int]]
+
+        init(_ fields: inout Fields) {
+            let login = fields("login", .text(.identifier), "The organization's login.")
+            self.login = login
+            id =
+                fields.optional("id", .gitHubID, "The numeric ID; made from the login by default.")
+                ?? GitHubSection.number(from: "org:\(login)")
+            name = fields.nullable("name", .text(.any), "The display name.")
+            description = fields.nullable("description", .text(.any), "What it is.")
+            company = fields.nullable("company", .text(.any), "Company.")
+            blog = fields.nullable("blog", .text(.any), "Website.")
+            location = fields.nullable("location", .text(.any), "Place.")
+            email = fields.nullable("email", .text(.email), "Public address.")
+            twitterUsername = fields.nullable("twitterUsername", .text(.any), "Name at Twitter.")
+            isVerified = fields("isVerified", .boolean, default: false, "Whether its domain is verified.")
+            publicRepos = fields("publicRepos", .gitHubCount, default: 0, "Public repositories.")
+            createdAt = fields("createdAt", .timestamp, default: .gitHubCreation, "When it was made.")
+            updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "When it last changed.")
+            owners = Set(
+                fields(
+                    "owners", .set(of: .text(.identifier)), default: [], "Members who are owners, by account."))
+            publicMembers = Set(
+                fields(
+                    "publicMembers", .set(of: .text(.identifier)), default: [],
+                    "Members who show their membership, by account."))
+            pendingMembers = Set(
+                fields(
+                    "pendingMembers", .set(of: .text(.identifier)), default: [],
+                    "Members who haven't accepted their invitation yet, by account."))
+            oauthAppRestrictions = fields(
+                "oauthAppRestrictions", .boolean, default: false,
+                "Whether OAuth apps need the organization's approval.")
+            approvedApps = Set(
+                fields(
+                    "approvedApps", .set(of: .text(.nonEmpty)), default: [], "OAuth apps it approved, by client ID."))
+            samlEnforced = fields(
+                "samlEnforced", .boolean, default: false,
+                "Whether tokens must be authorized for SAML single sign-on.")
+            teams = fields.list("teams", of: ComposedRule { Team(&$0, of: login) }, key: "slug", "Teams.")
+            teamPlaces = Dictionary(
+                teams.enumerated().map { ($1.slug.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+            let people = teams.enumerated().flatMap { place, team in team.people.map { (id: $0, place: place) } }
+            placesByPerson = Dictionary(grouping: people, by: \.id).mapValues { $0.map(\.place) }
+        }
+
+        /// Returns the team with this slug, in upper or lower case.
+        func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
+
+        /// Returns the teams of an account.
+        func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }
+
+        func hides(from app: App) -> Bool {
+            oauthAppRestrictions && !app.isGitHubApp && !approvedApps.contains(app.clientID)
+        }
+    }
+
+    struct Team: Sendable {
+        let slug: String
+        let id: Int
+        let name: String
+        let description: String?
+        let privacy: String
+        /// The maintainers and the members by account, each once.
+        let people: [String]
+        private let maintainers: Set<String>
+        private let members: Set<String>
+
+        init(_ fields: inout Fields, of organization: String) {
+            slug = fields("slug", .text(.identifier), "The team's name in addresses.")
+            id =
+                fields.optional("id", .gitHubID, "The numeric ID; made from the slug by default.")
+                ?? GitHubSection.number(from: "team:\(organization)/\(slug)")
+            name = fields.optional("name", .text(.nonEmpty), "The display name; the slug by default.") ?? slug
+            description = fields.nullable("description", .text(.any), "What it is.")
+            privacy = fields("privacy", .choice(["closed", "secret"]), default: "closed", "Who sees it.")
+            let members = fields("members", .set(of: .text(.identifier)), default: [], "Members, by account.")
+            let maintainers = fields(
+                "maintainers", .set(of: .text(.identifier)), default: [], "Maintainers, by account.")
+            let leading = Set(maintainers)
+            people = maintainers + members.filter { !leading.contains($0) }
+            self.members = Set(members)
+            self.maintainers = leading
+        }
+
+        func role(of account: String) -> String? {
+            if maintainers.contains(account) { return "maintainer" }
+            return members.contains(account) ? "member" : nil
         }
     }
 }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 import OAuth
 
 /// A checked request to the authorization endpoint.
@@ -145,4 +146,209 @@ struct AuthorizationRequest: Sendable {
         }
         return mode
     }
+}
+
+// Google's errors about an authorization request's redirect_uri. The words are those of public reports; words without a
+// source are marked. https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
+
+extension GoogleClient {
+    /// Returns the redirect URI of a request, if the browser may be redirected to it.
+    func redirectURI(_ form: Form, takesOutOfBand: Bool) throws(GoogleError) -> String {
+        let uri = form["redirect_uri"] ?? ""
+        if takesOutOfBand, type != .web, GoogleProvider.isOutOfBand(uri) { return uri }
+        if let origin = JavaScriptOrigin(relay: uri) {
+            try check(origin)
+            return uri
+        }
+        return try registeredURI(form)
+    }
+
+    /// Returns the redirect URI, if it is registered and isn't `storagerelay`, which only pop-ups use.
+    func registeredURI(_ form: Form) throws(GoogleError) -> String {
+        let uri = form["redirect_uri"] ?? ""
+        if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
+        guard takes(uri) else { throw mismatch(uri) }
+        return uri
+    }
+
+    /// Returns the error of a web address; `nil` if there is none.
+    private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
+        guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
+        // https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/491
+        guard let address = WebAddress(uri) else {
+            return invalid(uri, "Missing authority", "send an absolute URL: https://HOST/PATH")
+        }
+        if address.isLoopback { return type == .web || type == .desktop ? nil : loopbackRefusal(uri) }
+        // With both parameters it works: https://github.com/omniauth/omniauth-google-oauth2/pull/291.
+        if address.isPrivate, form["device_id"] == nil || form["device_name"] == nil {
+            return GoogleError(
+                "invalid_request", "device_id and device_name are required for private IP: \(uri)",
+                Diagnosis(
+                    received: "redirect_uri \(Diagnosis.quote(uri))",
+                    "Google takes no private address, whatever is registered: use localhost or a public name"))
+        }
+        // https://github.com/OHIF/Viewers/issues/2253
+        if address.isIPAddress, !address.isPrivate {
+            return invalid(uri, "Raw IP addresses not allowed", "use localhost or a public name")
+        }
+        // Google refuses such names even if they are registered:
+        // https://github.com/ungoogled-software/ungoogled-chromium/issues/1437 Here, registered ones work, because
+        // containers have such names.
+        guard address.isNonPublic, !takes(uri) else { return nil }
+        return invalid(uri, "Non-public domains not allowed", "use localhost or a public name")
+    }
+
+    /// Returns the error of a loopback address:
+    /// https://developers.google.com/identity/protocols/oauth2/resources/loopback-migration
+    private func loopbackRefusal(_ uri: String) -> GoogleError {
+        let received = "redirect_uri \(Diagnosis.quote(uri))"
+        guard type != .device else {
+            // https://github.com/google/googleapis.dart/issues/436
+            return GoogleError(
+                "invalid_request", "Localhost URI is not allowed for 'NATIVE_DEVICE' client type.",
+                Diagnosis(received: received, "a client of type device signs in by POST /device/code"))
+        }
+        // https://github.com/browserslist/browserslist-ga/issues/43
+        return GoogleError(
+            "invalid_request",
+            "The loopback flow has been blocked in order to keep users secure. Follow the Loopback IP Address flow migration "
+                + "guide linked in the developer docs below to migrate your app to an alternative method.",
+            Diagnosis(
+                received: received, expected: Diagnosis.alternatives(schemes.map { "\($0):/oauth2redirect" }),
+                "a client of type \(type.rawValue) can't redirect to this machine: use its scheme, or a client of type desktop"
+            ))
+    }
+
+    /// Returns the error of a URI that isn't a web address; `nil` if there is none.
+    private func schemeRefusal(_ uri: String) -> GoogleError? {
+        let scheme = GoogleClient.scheme(of: uri)
+        let received = "redirect_uri \(Diagnosis.quote(uri))"
+        switch scheme {
+        case "http", "https": return nil
+        case "" where uri == "postmessage": return mismatch(uri)
+        // https://github.com/MaikuB/flutter_appauth/issues/100
+        case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
+        // This URI names no origin.
+        case "storagerelay": return mismatch(uri)
+        case "urn" where GoogleProvider.isOutOfBand(uri): return outOfBand(uri)
+        default: break
+        }
+        if uri.utf8.dropFirst(scheme.utf8.count + 1).starts(with: "//".utf8) {
+            // https://github.com/expo/expo/issues/9090
+            return invalid(
+                uri, "Custom schemes cannot have authority",
+                "write one slash after the colon: \(scheme):/oauth2redirect")
+        }
+        switch type {
+        case .ios: return nil
+        case .android where !schemes.isEmpty: return nil
+        case .android:
+            // https://github.com/Juby210/SwiftBackupPrem/issues/1
+            return GoogleError(
+                "invalid_request", "Custom URI scheme is not enabled for your Android client.",
+                Diagnosis(
+                    received: received,
+                    "set \"customURIScheme\": true for \"\(id)\" in the seed, as in Google's console"))
+        case .web, .desktop, .device:
+            // https://github.com/capacitor-community/generic-oauth2/issues/242
+            return GoogleError(
+                "invalid_request", "Custom scheme URIs are not allowed for '\(type.nameInErrors)' client type.",
+                Diagnosis(received: received, "use a client of type ios or android for an app's scheme"))
+        }
+    }
+
+    /// Returns the error of the out-of-band flow:
+    /// https://developers.google.com/identity/protocols/oauth2/resources/oob-migration
+    private func outOfBand(_ uri: String) -> GoogleError {
+        let diagnosis = Diagnosis(
+            received: "redirect_uri \(Diagnosis.quote(uri))",
+            "the out-of-band flow is gone: redirect to the loopback address with a client of type desktop")
+        guard type == .web else {
+            // https://github.com/simonw/google-drive-to-sqlite/issues/41
+            return GoogleError(
+                "invalid_request",
+                "The out-of-band (OOB) flow has been blocked in order to keep users secure. Follow the Out-of-Band (OOB) flow "
+                    + "migration guide linked in the developer docs below to migrate your app to an alternative method.",
+                diagnosis)
+        }
+        // https://github.com/joshcarty/google-searchconsole/issues/69
+        return GoogleError(
+            "redirect_uri_mismatch",
+            "The redirect URI in the request, \(uri), can only be used by a Client ID for native application. It is not allowed "
+                + "for the WEB client type.", diagnosis)
+    }
+
+    private func invalid(_ uri: String, _ reason: String, _ advice: String) -> GoogleError {
+        GoogleError(
+            "invalid_request", "Invalid parameter value for redirect_uri: \(reason): \(uri)",
+            Diagnosis(received: "redirect_uri \(Diagnosis.quote(uri))", advice))
+    }
+
+    private func mismatch(_ uri: String) -> GoogleError {
+        let expected: String?
+        let advice: String
+        switch type {
+        case _ where uri == "postmessage" || uri.hasPrefix("storagerelay:"):
+            expected = nil
+            advice =
+                "a pop-up is opened by Google's script, /gsi/client; without a browser, POST \(Endpoint.controlRoot)/google/authorizations "
+                + "with \"serverClient\" gives a code that redirect_uri=postmessage redeems"
+        case .web:
+            expected = RegisteredRedirectURI.alternatives(redirectURIs)
+            advice = "register it in redirectURIs of \"\(id)\", character by character"
+        case .desktop:
+            expected = "http://127.0.0.1:PORT, http://[::1]:PORT or http://localhost:PORT"
+            advice = "a client of type desktop redirects to the loopback address"
+        case .ios, .android:
+            expected = Diagnosis.alternatives(schemes.map { "\($0):/oauth2redirect" })
+            advice = "use the app's scheme: its reversed client ID, or \"appID\" in the seed"
+        case .device:
+            expected = nil
+            advice = "a client of type device signs in by POST /device/code"
+        }
+        var diagnosis = Diagnosis(
+            received: "redirect_uri \(Diagnosis.quote(uri))", expected: expected, advice)
+        if type == .web, uri.hasPrefix("http") {
+            diagnosis = diagnosis.mended(
+                byMerging: ["google": ["clients": [["clientID": .string(id), "redirectURIs": [.string(uri)]]]]])
+        }
+        // https://github.com/googleapis/google-api-php-client/issues/2559
+        return GoogleError(
+            "redirect_uri_mismatch",
+            "You can't sign in to this app because it doesn't comply with Google's OAuth 2.0 policy. If you're the app developer, "
+                + "register the redirect URI in the Google Cloud Console.", diagnosis)
+    }
+}
+
+extension WebAddress {
+    /// Whether the host is an IPv4 address for private networks:
+    /// <https://datatracker.ietf.org/doc/html/rfc1918#section-3>.
+    fileprivate var isPrivate: Bool {
+        guard isIPAddress, !host.contains(":") else { return false }
+        let parts = host.split(separator: ".").map { UInt8($0) }
+        switch (parts.first ?? nil, parts.dropFirst().first ?? nil) {
+        case (10, _), (192, 168): return true
+        case (172, let second?): return (16...31).contains(second)
+        default: return false
+        }
+    }
+
+    /// Whether such a name can't exist on the internet. Google uses the Public Suffix List; here it is a reserved name
+    /// (<https://www.iana.org/assignments/special-use-domain-names>), or one without a dot.
+    fileprivate var isNonPublic: Bool {
+        guard !isIPAddress, !isLoopback else { return false }
+        guard let dot = host.lastIndex(of: ".") else { return true }
+        return ["local", "test", "localhost", "internal", "lan", "invalid", "example", "arpa"].contains(
+            String(host[host.index(after: dot)...]))
+    }
+}
+
+extension GoogleProvider {
+    /// The flow ended on this day for the clients that there were; new ones couldn't begin with it from February 2022 on.
+    static let outOfBand = Change(
+        "outOfBand", (nil, "2022-10-03"),
+        summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",
+        evidence: "https://developers.google.com/identity/protocols/oauth2/resources/oob-migration")
+
+    static func isOutOfBand(_ uri: String) -> Bool { uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob") }
 }

@@ -1,7 +1,7 @@
+import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
-import EmulatorCore
 import Time
 
 /// Google's sign-in, as far as OpenID Connect and Firebase need it.
@@ -206,6 +206,176 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         switch settings.issuer {
         case .provider: GoogleProvider.issuer
         case .request: exchange.address.base(of: GoogleProvider.host)
+        }
+    }
+}
+
+extension GoogleProvider {
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard clients[wanted.client] != nil else {
+            throw wanted.noSuchClient("client", hint: clients.hint(for: wanted.client))
+        }
+        let account = try wanted.person(in: exchange)
+        let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])
+        let token = IDToken(
+            issuer: issuer(exchange), client: wanted.client, account: account,
+            details: GoogleGrant.TokenDetails(scopes: scopes, nonce: wanted.nonce, isOffline: false),
+            issuedAt: exchange.world.now)
+        return TokenDraft(claims: token.claims, owner: .google, type: "JWT")
+    }
+}
+
+extension GoogleProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        clients.all.filter { $0.type == .web && $0.redirectURIs.register(redirectURI) }.map { client in
+            TrialSignIn(
+                GoogleProvider.title, client: client.id,
+                authorization: "/\(GoogleProvider.host)\(GoogleProvider.authorizePath)",
+                [("scope", "openid email profile")], token: "/\(GoogleProvider.tokenHost)/token")
+        }
+    }
+}
+
+extension GoogleProvider {
+    private static let hosts: Set<String> = [
+        host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
+    ]
+
+    /// Returns Google's page for an unknown address. For an unknown method, the API hosts answer the same
+    /// (<https://github.com/googleapis/oauth2client/issues/750>), and the host of the sign-in pages answers 405.
+    package func notServed(_ exchange: Exchange) -> Response? {
+        let (host, path) = (exchange.address.host ?? "", exchange.address.path)
+        // The paths below belong to Firebase.
+        guard GoogleProvider.hosts.contains(host), !path.hasPrefix("/identitytoolkit/") else { return nil }
+        let method = exchange.request.method
+        let isOtherMethod =
+            host == GoogleProvider.host && endpoints.contains { $0.hosts.contains(host) && $0.path == path }
+        let diagnosis = Diagnosis(
+            received: Diagnosis.quote("\(method) \(path)"), notServedAdvice(host, path))
+        guard isOtherMethod else {
+            return GoogleProvider.page(
+                404, "Error 404 (Not Found)!!1",
+                "404. That's an error. The requested URL \(path) was not found on this server. That's all we know.",
+                diagnosis)
+        }
+        return GoogleProvider.page(
+            405, "Error 405 (Method Not Allowed)!!1",
+            "405. That's an error. The request method \(method) is inappropriate for the URL \(path). That's all we know.",
+            diagnosis)
+    }
+
+    private func notServedAdvice(_ host: String, _ path: String) -> String {
+        let methods = endpoints.filter { $0.hosts.contains(host) && $0.path == path }.map(\.method)
+        if !methods.isEmpty {
+            return "nothing is served here with this method: send \(methods.joined(separator: " or "))"
+        }
+        return "nothing is served here: of Google there is what sign-in needs"
+    }
+
+    private static func page(_ status: Int, _ title: String, _ text: String, _ diagnosis: Diagnosis) -> Response {
+        let page = HTML.tag(
+            "html", [("lang", "en")], .tag("head", [], .tag("meta", [("charset", "utf-8")]), .tag("title", [], title)),
+            .tag("body", [], .tag("p", [], text)))
+        return Response(status: status, contentType: "text/html; charset=UTF-8", body: page.document)
+            .diagnosed(diagnosis)
+    }
+}
+
+// GET https://accounts.google.com/.well-known/openid-configuration, and the keys
+// https://developers.google.com/identity/openid-connect/openid-connect#discovery
+//
+// Quirk: the keys are published in two forms, a key set at /oauth2/v3/certs and certificates at /oauth2/v1/certs.
+
+extension GoogleProvider {
+    func discovery(_ exchange: Exchange) -> Response {
+        let accounts = exchange.address.base(of: GoogleProvider.host)
+        let tokens = exchange.address.base(of: GoogleProvider.tokenHost)
+        // "Standard HTTP caching headers are used and should be respected." The time isn't documented.
+        return GoogleProvider.cached(
+            seconds: 3600,
+            [
+                "issuer": .string(issuer(exchange)),
+                "authorization_endpoint": .string(accounts + GoogleProvider.authorizePath),
+                "device_authorization_endpoint": .string("\(tokens)/device/code"),
+                "token_endpoint": .string("\(tokens)/token"),
+                "userinfo_endpoint": .string(exchange.address.base(of: GoogleProvider.userInfoHost) + "/v1/userinfo"),
+                "revocation_endpoint": .string("\(tokens)/revoke"),
+                "jwks_uri": .string(exchange.address.base(of: GoogleProvider.apiHost) + "/oauth2/v3/certs"),
+                "response_types_supported": [
+                    "code", "token", "id_token", "code token", "code id_token", "token id_token", "code token id_token",
+                ],
+                "response_modes_supported": ["query", "fragment", "form_post"], "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "scopes_supported": ["openid", "email", "profile"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+                "claims_supported": [
+                    "aud", "email", "email_verified", "exp", "family_name", "given_name", "iat", "iss", "name",
+                    "picture",
+                    "sub",
+                ],
+                "code_challenge_methods_supported": ["plain", "S256"],
+                "grant_types_supported": [
+                    "authorization_code", "refresh_token", .string(DeviceAuthorization.grantType),
+                ],
+                "authorization_response_iss_parameter_supported": true,
+            ])
+    }
+
+    static func keySet(_ exchange: Exchange) -> Response { cached(seconds: 19_800, exchange.keySet(.google)) }
+
+    static func certificates(_ exchange: Exchange) -> Response {
+        do {
+            return cached(
+                seconds: 19_800,
+                try exchange.certificates(.google, commonName: "federated-signon.system.gserviceaccount.com")
+            )
+        } catch {
+            return json(["error": "internal"], status: 500).diagnosed(Diagnosis(error.description))
+        }
+    }
+
+    private static func cached(seconds: Int, _ value: JSONValue) -> Response {
+        Response(
+            status: 200, contentType: "application/json; charset=UTF-8",
+            headers: [(name: "Cache-Control", value: "public, max-age=\(seconds), must-revalidate, no-transform")],
+            body: value.serialized())
+    }
+}
+
+extension Look {
+    /// The theme of Google's pages: a large rounded card on pale blue. On wide screens, the question is beside the
+    /// choices.
+    static let google = Look(
+        name: "Google",
+        style: """
+            :root{--ink:#1f1f1f;--soft:#444746;--paper:#f0f4f9;--card:#fff;--line:#c4c7c5;--act:#0b57d0;--on-act:#fff;\
+            --link:#0b57d0;--radius:999px}\
+            @media (prefers-color-scheme:dark){:root{--ink:#e3e3e3;--soft:#c4c7c5;--paper:#1e1f20;--card:#0e0e0e;\
+            --line:#444746;--act:#a8c7fa;--on-act:#062e6f;--link:#a8c7fa}}\
+            body{font-family:Roboto,Arial,system-ui,sans-serif}\
+            .brand{max-width:56rem;text-align:left;padding:0 2.25rem;font-weight:500;font-size:1.25rem;color:var(--soft)}\
+            main{border:0;border-radius:28px;padding:2.25rem;max-width:56rem}\
+            h1{font-size:2rem;font-weight:400;margin-bottom:1rem}\
+            button.person{border:0;border-bottom:1px solid var(--line);border-radius:0;padding:.75rem .25rem;margin:0}\
+            button.person::before{background:#7248b9;color:#fff;font-weight:400}\
+            button.person strong{font-weight:500}\
+            button.quiet{border-color:transparent;text-align:left;font-weight:500}\
+            .actions{flex-direction:row-reverse;gap:.5rem;margin-top:2rem}.actions button{width:auto;padding:.6rem 1.5rem}\
+            @media (min-width:52rem){main:has(.intro){display:grid;grid-template-columns:1fr 1fr;gap:2.5rem}\
+            main:has(.intro)>form{align-self:end}}\
+            @media (max-width:34rem){main{border-radius:0}.brand{padding:0 1rem}h1{font-size:1.75rem}}
+            """)
+}
+
+extension PageWords {
+    static let google = PageWords(choose: "Choose an account for Google sign-in") { words in
+        words.destination = { "to continue to \($0)" }
+        words.somebodyElse = "Use another account"
+        words.newPerson = "Create a Google account"
+        words.make = "Next"
+        words.consent = { client, _ in "Sign in to \(client) with Google" }
+        words.gets = { client, account in
+            "When you continue, \(client) can see these things of \(account.fullName) (\(account.email)):"
         }
     }
 }

@@ -242,3 +242,91 @@ extension Issuer {
             }
     }
 }
+
+extension OpenIDProvider {
+    package func issued(_ text: String, in world: World) -> IssuedValue? {
+        // The client in a code's row has its issuer before it, so the grant's is used.
+        world.issued(text, OpenIDGrant.self) { $0.client }
+    }
+
+    /// Returns the person with this `sub`. A pairwise one can't be traced back.
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        world.subject(identifier: OpenIDProfile.identifier(subject))
+    }
+}
+
+extension OpenIDProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        issuers.flatMap { issuer in
+            issuer.clients.filter { $0.redirectURIs.register(redirectURI) }.compactMap { issuer.trial(of: $0) }
+        }
+    }
+}
+
+extension Issuer {
+    /// `nil` for a client that proves itself by a key, which only it has.
+    fileprivate func trial(of client: ClientMetadata) -> TrialSignIn? {
+        let methods = client.credentials.methods
+        let authentication: TrialSignIn.Authentication
+        if methods.contains(.clientSecretBasic) {
+            authentication = .basic
+        } else if methods.contains(.clientSecretPost) {
+            authentication = .form
+        } else if methods.contains(.none) {
+            authentication = .none
+        } else {
+            return nil
+        }
+        let rule = client.pkce ?? policy.pkce
+        func address(_ endpoint: String) -> String {
+            let path = EndpointPaths.resolve(endpoint, below: self.path)
+            return alias.rest(of: path, at: host).map { alias.prefix + $0 } ?? "/\(host)\(path)"
+        }
+        return TrialSignIn(
+            name, client: client.clientID, authorization: address(policy.paths.authorization),
+            [("scope", "openid email profile")], token: address(policy.paths.token), authentication: authentication,
+            needsPKCE: rule == .required || rule == .public && authentication == .none)
+    }
+}
+
+extension Issuer {
+    /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
+    /// `place` is one of the issuer's paths.
+    func discovery(_ exchange: Exchange, at place: String) -> Response {
+        var document = metadata(exchange, below: place)
+        if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {
+            document["issuer"] = .string(issuer)
+        }
+        let algorithms = JSONValue.array(algorithms.map { .string($0.rawValue) })
+        let known = ["openid", "profile", "email", "address", "phone", "offline_access", "groups", "roles"]
+        document["scopes_supported"] = .array((known + resource.allScopes + scopes.keys.sorted()).map { .string($0) })
+        document["claims_supported"] = .array(
+            (["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "sid", "groups", "roles"]
+                + StandardClaims.ofScopes.flatMap(\.claims)).map { .string($0) })
+        document["subject_types_supported"] = ["public", "pairwise"]
+        document["id_token_signing_alg_values_supported"] = algorithms
+        document["userinfo_signing_alg_values_supported"] = algorithms
+        document["backchannel_logout_supported"] = true
+        document["backchannel_logout_session_supported"] = true
+        return Response(status: 200, contentType: "application/json", body: JSONValue.object(document).serialized())
+    }
+}
+
+extension Look {
+    /// Returns the theme of a company's own sign-in: its name on a dark band, plain forms.
+    static func issuer(_ name: String) -> Look {
+        Look(
+            name: name,
+            style: """
+                :root{--ink:#16262b;--soft:#4c5f66;--paper:#e9eff0;--card:#fff;--line:#c3d0d3;--act:#0b6b63;--on-act:#fff;\
+                --link:#0b6b63;--radius:3px}\
+                @media (prefers-color-scheme:dark){:root{--ink:#e4eef0;--soft:#a5b8bd;--paper:#0f1719;--card:#18242a;\
+                --line:#37484d;--act:#5fd0c4;--on-act:#06201d;--link:#5fd0c4}}\
+                .brand{max-width:28rem;margin:2rem auto 0;padding:.75rem 1.75rem;background:#12343b;color:#fff;\
+                text-align:left;border-radius:3px 3px 0 0}\
+                main{max-width:28rem;border-radius:0 0 3px 3px;border-top:4px solid var(--act)}\
+                button.person::before{border-radius:3px}\
+                @media (max-width:34rem){.brand{margin:0;border-radius:0;padding:.75rem 1rem;max-width:none}}
+                """)
+    }
+}

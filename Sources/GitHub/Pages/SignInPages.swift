@@ -1,8 +1,9 @@
-import HTTPServer
-import JSON
-import JOSE
-import OAuth
 import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -136,5 +137,178 @@ extension GitHubProvider {
 
     private func refuseSignUp(_ exchange: Exchange, _ form: Form, _ issue: String) -> Response {
         signUpPage(exchange, form, issue: issue).diagnosed(Diagnosis(issue))
+    }
+}
+
+/// A person's session with a browser.
+struct Session: Row {
+    static let table = Table<Session>("github.session", limit: 100_000, indexes: [byAccount]) { $0.expires }
+    static let byAccount = Index<Session, String>("account") { $0.account }
+
+    /// The value of the cookie.
+    let key: String
+    let account: String
+    let expires: Instant
+    /// A token in every form, so that no other site can post one.
+    let authenticityToken: String
+    /// Whether the person has just chosen the account, for the present request.
+    var isFresh = true
+
+    /// The session's ID in orders, because the cookie's value is a secret.
+    var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
+}
+
+/// A session with its person.
+struct SignedIn: Sendable {
+    let id: String
+    let account: Account
+    let authenticityToken: String
+    let isFresh: Bool
+
+    func holds(_ token: String?) -> Bool {
+        constantTimeEquals(Array((token ?? "").utf8), Array(authenticityToken.utf8))
+    }
+}
+
+extension GitHubProvider {
+    static let cookie = "understudy_github_session"
+    private static let sessionLifetime = TimeSpan.days(14)
+
+    func session(_ exchange: Exchange) -> SignedIn? {
+        guard let id = Cookies(exchange.request.header("Cookie") ?? "")[GitHubProvider.cookie] else { return nil }
+        return exchange.world.read { tables in
+            guard let session = tables.find(Session.self, id), session.expires > tables.now,
+                let account = tables.account(session.account)
+            else { return nil }
+            return SignedIn(
+                id: id, account: account, authenticityToken: session.authenticityToken, isFresh: session.isFresh)
+        }
+    }
+
+    /// Signs `account` in, and redirects to `path` on github.com.
+    func signIn(_ account: String, _ exchange: Exchange, then path: String) throws -> Response {
+        let id = try exchange.world.update(for: account) { tables in
+            let session = Session(
+                key: Hex.encode(tables.random.bytes(16)), account: account,
+                expires: tables.now + GitHubProvider.sessionLifetime,
+                authenticityToken: Hex.encode(tables.random.bytes(16)))
+            tables.put(session)
+            return session.key
+        }
+        guard let id else {
+            return Pages.problem(
+                exchange, 422, "Nobody by that name", Diagnosis("there is \(exchange.noAccount(account))"))
+        }
+        var response = Response.redirect(to: Pages.base(exchange) + GitHubProvider.local(path))
+        response.headers.append(
+            (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=\(id); \(cookieAttributes(exchange))"))
+        return response
+    }
+
+    func signOut(_ exchange: Exchange) throws -> Response {
+        var response = Response.redirect(to: Pages.base(exchange) + "/login")
+        if let session = session(exchange) { try exchange.world.update { $0.remove(Session.self, session.id) } }
+        response.headers.append(
+            (name: "Set-Cookie", value: "\(GitHubProvider.cookie)=; Max-Age=0; \(cookieAttributes(exchange))"))
+        return response
+    }
+
+    private func cookieAttributes(_ exchange: Exchange) -> String {
+        "Path=\(exchange.address.cookiePath); HttpOnly; SameSite=Lax"
+    }
+
+    /// Returns a path on github.com; `/` for anything that could lead elsewhere.
+    static func local(_ path: String?) -> String {
+        guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.contains("\\"),
+            !path.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F })
+        else { return "/" }
+        return path
+    }
+}
+
+extension Transaction {
+    /// Whether the person has just chosen the account, which counts for one request.
+    mutating func useFreshness(of session: String) -> Bool {
+        guard var known = find(Session.self, session), known.isFresh else { return false }
+        known.isFresh = false
+        put(known)
+        return true
+    }
+}
+
+/// The pages at github.com. They work without scripts and by keyboard, and have no logo.
+enum Pages {
+    static func base(_ exchange: Exchange) -> String { exchange.address.base(of: GitHubProvider.host) }
+
+    static func page(_ title: String, status: Int = 200, _ content: [HTML]) -> Response {
+        var response = Page.response(title: title, status: status, look: .github, content)
+        // A page that asks for consent must not be shown within another.
+        response.headers += [
+            (name: "X-Frame-Options", value: "deny"),
+            (name: "Content-Security-Policy", value: "frame-ancestors 'none'"),
+        ]
+        return response
+    }
+
+    static func form(_ exchange: Exchange, to path: String, _ children: [HTML]) -> HTML {
+        .element(
+            "form", attributes: [(name: "method", value: "post"), (name: "action", value: base(exchange) + path)],
+            children: children)
+    }
+
+    static func submit(_ label: String, name: String, value: String, isQuiet: Bool = false, isFirst: Bool = false)
+        -> HTML
+    {
+        var attributes: [(String, String?)] = [("type", "submit"), ("name", name), ("value", value)]
+        if isQuiet { attributes.append(("class", "quiet")) }
+        if isFirst { attributes.append(("autofocus", nil)) }
+        return .tag("button", attributes, label)
+    }
+
+    static func link(_ exchange: Exchange, _ label: String, to path: String) -> HTML {
+        .tag("a", [("class", "button quiet"), ("href", base(exchange) + path)], label)
+    }
+
+    // MARK: - Problems
+
+    static func problem(_ exchange: Exchange, _ status: Int, _ title: String, _ diagnosis: Diagnosis) -> Response {
+        page(
+            title, status: status,
+            [.tag("h1", [], title), Page.why(diagnosis)]
+        ).diagnosed(diagnosis)
+    }
+
+    /// Returns github.com's page for an unknown `client_id` or address.
+    static func notFound(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response {
+        problem(exchange, 404, "This page doesn't exist", diagnosis)
+    }
+
+    /// Returns the page that github.com has shown since 2024 for a redirect_uri that doesn't match. Its status isn't
+    /// documented.
+    static func mismatch(_ exchange: Exchange, _ app: GitHubSection.App, _ diagnosis: Diagnosis) -> Response {
+        page(
+            "Be careful!", status: 400,
+            [
+                .tag("h1", [], "Be careful!"),
+                .tag("p", [("class", "error")], "The redirect_uri is not associated with this application."),
+                .tag(
+                    "p", [],
+                    "\(app.name) may be configured wrongly, or something tries to send you to a place you don't expect."
+                ),
+                Page.why(diagnosis),
+            ]
+        ).diagnosed(diagnosis)
+    }
+
+    static func forged(_ exchange: Exchange) -> Response {
+        problem(
+            exchange, 422, "This form can't be used",
+            Diagnosis("authenticity_token isn't this session's: load the page again, and post the form that it shows"))
+    }
+
+    static func nobody(_ exchange: Exchange) -> Response {
+        problem(
+            exchange, 400, "Nobody can sign in",
+            Diagnosis("there is no account to sign in: seed one, or add it with POST accounts"))
     }
 }

@@ -1,0 +1,513 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// The private e-mail relay.
+// https://developer.apple.com/documentation/signinwithapple/communicating-using-the-private-email-relay-service
+// https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service
+//
+// Quirks: an address is the same in all apps of a team. Only the team's registered senders may write to it, and each
+// subdomain is registered by itself. Either the envelope's sender is registered and passes SPF, or the domain in From
+// is registered and has signed the mail with DKIM. Neither can be checked on one machine: a registered sender in the
+// envelope counts as passed, and signatures are ignored. An unknown address is refused at RCPT. At which command an
+// unregistered sender is refused isn't documented: here, also at RCPT.
+
+/// The relay's decision about a mail.
+enum RelayDecision: Sendable {
+    /// The envelope is acceptable.
+    case accepted
+    case forwarded(ForwardedMail)
+    case refused(RelayRefusal)
+    /// The mail is dropped, and the sender isn't notified.
+    case lost(Diagnosis)
+
+    var verdict: RelayVerdict {
+        switch self {
+        case .accepted: .accepted
+        case .forwarded(let mail): .forwarded(mail)
+        case .refused(let refusal): .refused(refusal.answer)
+        case .lost(let diagnosis): .lost(diagnosis)
+        }
+    }
+}
+
+/// The known parts of a mail.
+struct RelayedMail {
+    /// The envelope's sender; empty for a bounce.
+    let sender: String
+    /// The recipient's relay address, in lower case.
+    let recipient: String
+    /// The mailboxes in From; `nil` as long as only the envelope is known.
+    let authors: [Mailbox]?
+    /// The content; `nil` if only the envelope and From are known.
+    let content: ReceivedContent?
+}
+
+extension AppleProvider {
+    package func relay(_ mail: MailInTransit) throws -> RelayVerdict? {
+        let recipient = mail.recipient.lowercased()
+        guard recipient.hasSuffix(AppleIdentifiers.relayDomain) else { return nil }
+        let relayed = RelayedMail(
+            sender: mail.sender, recipient: recipient, authors: mail.content?.read.from, content: mail.content)
+        return try relay(relayed, in: mail.world).verdict
+    }
+
+    func relay(_ mail: RelayedMail, in world: World) throws -> RelayDecision {
+        switch world.read({ $0.addressee(mail.recipient) }) {
+        case .nobody(let ended): .refused(.userNotFound(mail.recipient, endedBy: ended, in: world))
+        case .person(let person): try relay(mail, to: person, in: world)
+        case .app(let reply): relay(mail, reply)
+        }
+    }
+
+    // MARK: - To a person
+
+    private func relay(_ mail: RelayedMail, to person: HiddenPerson, in world: World) throws -> RelayDecision {
+        guard let team = directory.teams[person.team] else {
+            return .refused(.userNotFound(mail.recipient, endedBy: nil, in: world))
+        }
+        // A null sender can't be registered, so From decides. Not documented.
+        let isRegistered = mail.sender.isEmpty || team.sources.contain(mail.sender)
+        guard isRegistered else { return .refused(unauthorized(mail.sender, .envelope, at: team, mail)) }
+        // The text isn't documented; senders report that they get a bounce (https://www.braze.com/docs/email_relay).
+        guard person.forwardsMail else { return .refused(.switchedOff(mail.recipient, person.account)) }
+        guard let authors = mail.authors else { return .accepted }
+        // Apple's text for a mail without From isn't documented.
+        guard !authors.isEmpty else { return .refused(.noAuthor(mail.sender)) }
+        if let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
+            return .refused(unauthorized(stranger.address, .author, at: team, mail))
+        }
+        return .forwarded(try forward(mail, from: authors, to: person, in: world))
+    }
+
+    private func unauthorized(
+        _ address: String, _ place: RelayRefusal.Place, at team: AppleDirectory.Team, _ mail: RelayedMail
+    ) -> RelayRefusal {
+        let others = directory.teams.values.filter { $0.id != team.id && $0.sources.contain(address) }.map(\.id)
+            .sorted()
+        return .unauthorized(address, place, recipient: mail.recipient, at: team, registeredAt: others)
+    }
+}
+
+/// The senders that may write to a team's relay addresses.
+struct RegisteredSources: Sendable {
+    /// The addresses, in lower case like the domains.
+    let addresses: Set<String>
+    let domains: Set<String>
+
+    init(_ relay: AppleSection.Relay) {
+        addresses = Set(relay.senders.map { $0.lowercased() })
+        domains = Set(relay.domains.map { $0.lowercased() })
+    }
+
+    func contain(_ address: String) -> Bool {
+        addresses.contains(address.lowercased()) || domains.contains(RegisteredSources.domain(of: address))
+    }
+
+    /// Returns the domain of an address in lower case; empty if there is none.
+    static func domain(of address: String) -> String {
+        guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return "" }
+        return address[mark...].dropFirst().lowercased()
+    }
+}
+
+/// A person who hides behind a relay address.
+struct HiddenPerson: Sendable {
+    let account: Account
+    let team: String
+    /// The relay address.
+    let address: String
+    /// Whether mail is forwarded. The address doesn't show which of the team's apps the mail is about, so it is
+    /// forwarded as long as the person wants it from one of them.
+    let forwardsMail: Bool
+}
+
+/// A relay address that stands for a sender who has written to a hidden person, so that the person can answer.
+struct RelayedSender: Row {
+    static let table = Table<RelayedSender>("apple.relayedSender", limit: 10_000)
+
+    /// The address, in lower case.
+    let key: String
+    /// The sender's address.
+    let sender: String
+    /// The relay address of the person.
+    let relayAddress: String
+
+    /// Makes an address as recipients see it: `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`,
+    /// made of the sender, the relay address and eight hexadecimal digits. How Apple makes these and shortens long ones
+    /// isn't documented.
+    init(_ sender: String, to relayAddress: String) {
+        self.sender = sender
+        self.relayAddress = relayAddress
+        let domain = RegisteredSources.domain(of: sender)
+        let local = domain.isEmpty ? sender : String(sender.dropLast(domain.count + 1))
+        let hidden = relayAddress.prefix { $0 != "@" }
+        let digits = Hex.encode(Digest.sha256("apple:relayed:\(relayAddress):\(sender.lowercased())")).prefix(8)
+        let end = "_\(hidden)_\(digits)"
+        // The local part has at most 64 bytes: https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.1.
+        let begin = RelayedSender.plain("\(local)_at_\(domain)").prefix(64 - end.utf8.count)
+        key = begin + end + AppleIdentifiers.relayDomain
+    }
+
+    /// Returns the text in lower case, with an underscore for all but letters, digits and hyphens.
+    private static func plain(_ text: String) -> String {
+        let bytes = text.utf8.map { byte -> UInt8 in
+            switch byte {
+            case 0x41...0x5A: byte | 0x20
+            case 0x61...0x7A, 0x30...0x39, UInt8(ascii: "-"): byte
+            default: UInt8(ascii: "_")
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The recipient of mail to a relay address.
+enum RelayAddressee: Sendable {
+    case person(HiddenPerson)
+    /// The app that has written before: the person answers it.
+    case app(Reply)
+    /// No one. `endedBy` is the account that had the address before.
+    case nobody(endedBy: String?)
+
+    struct Reply: Sendable {
+        let person: HiddenPerson
+        /// The address of the app that has written before.
+        let sender: String
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Returns the recipient of mail to `address`, which is in lower case.
+    func addressee(_ address: String) -> RelayAddressee {
+        if let person = hiddenPerson(address) { return .person(person) }
+        guard let sender = find(RelayedSender.self, address) else { return .nobody(endedBy: formerAccount(address)) }
+        guard let person = hiddenPerson(sender.relayAddress) else {
+            return .nobody(endedBy: formerAccount(sender.relayAddress))
+        }
+        return .app(RelayAddressee.Reply(person: person, sender: sender.sender))
+    }
+
+    private func hiddenPerson(_ address: String) -> HiddenPerson? {
+        let grants = rows(AppleGrant.byRelayAddress, address)
+        guard let grant = grants.first, let account = account(grant.account) else { return nil }
+        return HiddenPerson(
+            account: account, team: grant.team, address: address, forwardsMail: grants.contains(where: \.forwardsMail))
+    }
+
+    private func formerAccount(_ address: String) -> String? {
+        first(EndedGrant.byRelayAddress, address)?.account
+    }
+}
+
+// The relay changes the header of the mail it forwards, but not the content.
+//
+// Quirks: the sender gets an address of its own, to which the person's reply returns; the name and To stay
+// (https://atelierhsn.com/2022/11/byo-hide-my-email/). Little else is documented: here, Reply-To and Sender are changed
+// like From, and a reply loses everything that would reveal the person.
+
+extension AppleProvider {
+    /// Forwards a mail, and stores the addresses at which the person can answer.
+    func forward(
+        _ mail: RelayedMail, from authors: [Mailbox], to person: HiddenPerson, in world: World
+    ) throws -> ForwardedMail {
+        let read = mail.content?.read
+        let changed = [("From", authors), ("Sender", read?.sender ?? []), ("Reply-To", read?.replyTo ?? [])]
+        var senders: [RelayedSender] = []
+        let fields = changed.compactMap { name, mailboxes -> InboxMessage.HeaderField? in
+            guard !mailboxes.isEmpty else { return nil }
+            let rewritten = mailboxes.prefix(RelayedSender.perField).map { mailbox -> Mailbox in
+                let sender = RelayedSender(mailbox.address, to: person.address)
+                senders.append(sender)
+                return Mailbox(sender.key, name: mailbox.name)
+            }
+            return InboxMessage.HeaderField(name: name, mailboxes: rewritten)
+        }
+        try world.remember(senders)
+        // A mail that can't be answered keeps its empty sender.
+        let sender = mail.sender.isEmpty ? "" : senders.first?.key ?? ""
+        return ForwardedMail(to: person.account.email, from: sender, fields: fields)
+    }
+
+    // MARK: - From a person
+
+    func relay(_ mail: RelayedMail, _ reply: RelayAddressee.Reply) -> RelayDecision {
+        let account = reply.person.account
+        let own = account.email.lowercased()
+        guard mail.sender.isEmpty || mail.sender.lowercased() == own else {
+            return .refused(.strangersReply(mail.sender, mail.recipient, account))
+        }
+        guard let authors = mail.authors else { return .accepted }
+        if mail.sender.isEmpty {
+            // Apple's treatment of these isn't documented.
+            return .lost(
+                Diagnosis(
+                    received: "a bounce, or another mail without a sender, to \(Diagnosis.quote(mail.recipient))",
+                    "the relay keeps such mails: they would tell the app who hides behind \(Diagnosis.quote(reply.person.address))"
+                ))
+        }
+        guard authors.count == 1, let author = authors.first, author.address.lowercased() == own else {
+            return .refused(.strangersReply(authors.first?.address ?? "", mail.recipient, account))
+        }
+        let fields = ReplyHeader(of: mail, author: author, reply).fields
+        return .forwarded(ForwardedMail(to: reply.sender, from: reply.person.address, fields: fields))
+    }
+}
+
+/// The header of a person's reply, as the app gets it.
+private struct ReplyHeader {
+    /// Header fields that reveal where a mail was written, or that are wrong after the change.
+    private static let telling = [
+        "Received", "Return-Path", "Delivered-To", "X-Originating-IP", "DKIM-Signature", "Authentication-Results",
+        "Reply-To",
+        "Sender",
+    ]
+
+    let fields: [InboxMessage.HeaderField]
+
+    init(of mail: RelayedMail, author: Mailbox, _ reply: RelayAddressee.Reply) {
+        let own = author.address.lowercased()
+        func changed(_ mailbox: Mailbox) -> Mailbox {
+            switch mailbox.address.lowercased() {
+            case own: Mailbox(reply.person.address, name: mailbox.name)
+            case mail.recipient: Mailbox(reply.sender, name: mailbox.name == mail.recipient ? nil : mailbox.name)
+            default: mailbox
+            }
+        }
+        var fields = [InboxMessage.HeaderField(name: "From", mailboxes: [changed(author)])]
+        var known: Set<String> = ["from", "subject"]
+        for (name, mailboxes) in [("To", mail.content?.read.to ?? []), ("Cc", mail.content?.read.cc ?? [])]
+        where !mailboxes.isEmpty {
+            known.insert(name.lowercased())
+            fields.append(InboxMessage.HeaderField(name: name, mailboxes: mailboxes.map(changed)))
+        }
+        let telling = Set(ReplyHeader.telling.map { $0.lowercased() })
+        for field in mail.content?.read.headers ?? []
+        where telling.contains(field.name.lowercased()) || field.value.lowercased().contains(own) {
+            guard known.insert(field.name.lowercased()).inserted else { continue }
+            fields.append(InboxMessage.HeaderField(name: field.name, value: ""))
+        }
+        self.fields = fields
+    }
+}
+
+extension RelayedSender {
+    /// The most mailboxes of a header field. Further ones are left out.
+    static let perField = 10
+}
+
+extension World {
+    fileprivate func remember(_ senders: [RelayedSender]) throws {
+        let unknown = read { tables in senders.filter { tables.find(RelayedSender.self, $0.key) == nil } }
+        guard !unknown.isEmpty else { return }
+        try update { tables in
+            for sender in unknown { tables.put(sender) }
+        }
+    }
+}
+
+/// The reason and the text of a mail's refusal by the relay.
+struct RelayRefusal: Sendable {
+    /// The reason, for the control API.
+    enum Reason: String {
+        case unauthorizedSender
+        case noSuchAddress
+        case switchedOff
+    }
+
+    /// The position of the unregistered address.
+    enum Place {
+        case envelope
+        case author
+    }
+
+    let reason: Reason
+    let answer: MailRefusal
+
+    /// The line of the answer.
+    var smtp: String {
+        [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// Returns Apple's text with the envelope's sender: <https://developer.apple.com/forums/thread/798226>. That the
+    /// author is named if From is at fault isn't documented.
+    static func unauthorized(
+        _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
+        registeredAt others: [String]
+    ) -> RelayRefusal {
+        let what =
+            switch place {
+            case .envelope: "the envelope's sender (MAIL FROM, Return-Path)"
+            case .author: "the author (From)"
+            }
+        var advice = register(address, at: team)
+        if !others.isEmpty {
+            let teams = others.prefix(3).map { Diagnosis.quote($0) }.joined(separator: ", ")
+            advice =
+                "it is registered for team \(teams), but the address belongs to team \"\(team.id)\", whose apps alone may use it: mail the address that team \(teams) got, or \(advice)"
+        }
+        return RelayRefusal(
+            reason: .unauthorizedSender,
+            answer: MailRefusal(
+                550, "5.1.1", "<\(address)>: unauthorized sender",
+                Diagnosis(
+                    received: "\(what) \(Diagnosis.quote(address)) for \(Diagnosis.quote(recipient))",
+                    expected: expected(address, at: team), advice)))
+    }
+
+    private static func register(_ address: String, at team: AppleDirectory.Team) -> String {
+        let domain = RegisteredSources.domain(of: address)
+        let parent = team.sources.domains.sorted().first { domain.hasSuffix(".\($0)") || $0.hasSuffix(".\(domain)") }
+        let note =
+            parent.map { "each subdomain is registered by itself, and \(Diagnosis.quote($0)) is another: " } ?? ""
+        return
+            "\(note)register the address at \(team.place).relay.senders, or \(Diagnosis.quote(domain)) at \(team.place).relay.domains; with Apple, under Certificates, Identifiers & Profiles, Services, Sign in with Apple for Email Communication"
+    }
+
+    /// The most registered sources in a diagnosis.
+    private static let listed = 8
+
+    private static func expected(_ address: String, at team: AppleDirectory.Team) -> String {
+        let sources = team.sources.addresses.sorted() + team.sources.domains.sorted()
+        guard !sources.isEmpty else { return "a sender that team \"\(team.id)\" registered, which has registered none" }
+        let shown = sources.prefix(listed).map { Diagnosis.quote($0) }.joined(separator: ", ")
+        let more = sources.count > listed ? " and \(sources.count - listed) more" : ""
+        return "what team \"\(team.id)\" registered: \(shown)\(more)"
+    }
+
+    /// Returns the refusal of an unknown address: <https://github.com/sisimai/go-sisimai/issues/155>
+    static func userNotFound(_ address: String, endedBy account: String?, in world: World) -> RelayRefusal {
+        let ended = account.map {
+            "account \(Diagnosis.quote($0)) hid behind it, and uses Sign in with Apple for no app of the team any more: take the address off your lists"
+        }
+        return notFound(
+            .noSuchAddress, address,
+            ended ?? "nobody who has signed in in world \(Diagnosis.quote(world.name)) hides behind it")
+    }
+
+    static func switchedOff(_ address: String, _ account: Account) -> RelayRefusal {
+        notFound(
+            .switchedOff, address,
+            "account \(Diagnosis.quote(account.id)) switched forwarding off (email-disabled): don't write there until email-enabled comes"
+        )
+    }
+
+    private static func notFound(_ reason: Reason, _ address: String, _ advice: String) -> RelayRefusal {
+        RelayRefusal(
+            reason: reason,
+            answer: MailRefusal(
+                550, "5.1.1", "<\(address)>: user not found",
+                Diagnosis(received: "mail to \(Diagnosis.quote(address))", advice)))
+    }
+
+    static func noAuthor(_ sender: String) -> RelayRefusal {
+        RelayRefusal(
+            reason: .unauthorizedSender,
+            answer: MailRefusal(
+                550, "5.1.1", "<\(sender)>: unauthorized sender",
+                Diagnosis(
+                    received: "a mail without an address in From", expected: "the address of a registered sender there",
+                    "say in From who the mail is from: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
+    }
+
+    /// Returns the refusal of a stranger's reply. The text isn't documented; it is the one for unregistered senders.
+    static func strangersReply(_ sender: String, _ recipient: String, _ account: Account) -> RelayRefusal {
+        RelayRefusal(
+            reason: .unauthorizedSender,
+            answer: MailRefusal(
+                550, "5.1.1", "<\(sender)>: unauthorized sender",
+                Diagnosis(
+                    received: "a reply by \(Diagnosis.quote(sender)) to \(Diagnosis.quote(recipient))",
+                    expected: "one by \(Diagnosis.quote(account.email)), in the envelope and in From",
+                    "only the person whose address is hidden can answer there: send it as account \(Diagnosis.quote(account.id))"
+                )))
+    }
+}
+
+extension AppleProvider {
+    private struct Question: SchemaObject {
+        let sender: String
+        let recipient: String
+
+        init(_ fields: inout Fields) {
+            sender = fields("from", .text(.email), "Who sends it.")
+            recipient = fields("to", .text(.email), "A hidden address.")
+        }
+    }
+
+    var relayCall: Endpoint {
+        .control(
+            "GET", "apple/relay", "Tells what Apple's private relay would do with a mail.",
+            reads: .query(Question.self),
+            answers: [
+                .json(
+                    "What it would do.",
+                    .members([
+                        .required("forwarded", .boolean, "Whether the person would get it."),
+                        .optional("to", .string, "At which address."), .optional("sender", .string, "As whose."),
+                        .optional("reason", .string, "Why not."),
+                        .optional("smtp", .string, "With which words it is refused."),
+                    ])),
+                .refusal(404, RelayRefusal.Reason.noSuchAddress.rawValue, "The relay gave out no such address."),
+            ]
+        ) { try relayDecision($0, $1) }
+    }
+
+    /// Handles `GET /_understudy/v1/apple/relay?from=…&to=…`: decides about a mail whose sender is in the envelope and
+    /// in From.
+    private func relayDecision(_ exchange: Exchange, _ question: Question) throws -> Response {
+        let (sender, recipient) = (question.sender, question.recipient)
+        let mail = RelayedMail(
+            sender: sender, recipient: recipient.lowercased(), authors: [Mailbox(sender)], content: nil)
+        switch try relay(mail, in: exchange.world) {
+        case .accepted: return ControlAnswer.ok(["forwarded": true])
+        case .forwarded(let mail):
+            return ControlAnswer.ok([
+                "forwarded": true, "to": .string(mail.recipient), "sender": .string(mail.sender),
+            ])
+        case .refused(let refusal) where refusal.reason == .noSuchAddress:
+            return ControlAnswer.error(
+                404, refusal.reason.rawValue, "\(refusal.smtp): \(refusal.answer.diagnosis.line)")
+        case .refused(let refusal):
+            return ControlAnswer.ok([
+                "forwarded": false, "reason": .string(refusal.reason.rawValue), "smtp": .string(refusal.smtp),
+            ]).diagnosed(refusal.answer.diagnosis)
+        case .lost(let diagnosis):
+            return ControlAnswer.ok(["forwarded": false, "reason": "lost"]).noted(Note(diagnosis))
+        }
+    }
+}
+
+// Apple's mails to people about Sign in with Apple, if the seed asks for them. Mails about an Apple Account come from
+// this address (https://support.apple.com/102525). Whether and when there is one about an app isn't documented, nor is
+// its text: these words are our own.
+
+extension AppleProvider {
+    private static let sender = Mailbox("appleid@id.apple.com", name: "Apple")
+
+    /// Notifies a person that an app was used for the first time.
+    func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) throws {
+        guard settings.accountMails, authorization.isFirst else { return }
+        let account = authorization.account
+        let address =
+            authorization.grant.sharesEmail
+            ? "It knows you by your address."
+            : "Your address is hidden: the app has \(authorization.email), and what it writes there is forwarded to you."
+        let text = """
+            Hello \(authorization.name.given),
+
+            your Apple Account (\(account.email)) was used for the first time to sign in to \(client.id).
+
+            \(address)
+
+            In the settings of your Apple Account, under Sign in with Apple, you can look at it, switch forwarding off, or stop using it.
+
+            """
+        try exchange.world.deliver(
+            SentMessage(
+                .mail, from: AppleProvider.sender, to: Mailbox(account.email, name: account.fullName),
+                subject: "Your Apple Account was used to sign in to \(client.id)", text: text, request: exchange.id))
+    }
+}

@@ -1,0 +1,167 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+// GET /gsi/client at accounts.google.com: Google Identity Services, the script that web pages load, and the paths that
+// it requests.
+// https://developers.google.com/identity/gsi/web/reference/js-reference,
+// https://developers.google.com/identity/oauth2/web/reference/js-reference
+//
+// Ours is `Assets/gsi.js`. Google documents none of the paths that the script requests; their names are those in public
+// reports (https://github.com/MomenSherif/react-oauth/issues/98).
+
+extension GoogleProvider {
+    static let selectPath = "/gsi/select"
+    static let oneTapPath = "/gsi/iframe"
+
+    var browserScript: [Endpoint] {
+        let host = [GoogleProvider.host]
+        return [
+            Endpoint(
+                "GET", host, "/gsi/client", title: "the script of Google Identity Services",
+                step: Step(.page, "load Google Identity Services"), cors: .any, .page
+            ) { exchange in
+                .browserScript(
+                    Scripts.gsi,
+                    [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
+            },
+            Endpoint(
+                "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
+                step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
+            ) {
+                try signInByButton($0, $0.request.queryForm)
+            },
+            Endpoint(
+                "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
+                step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
+                decideByButton),
+            Endpoint(
+                "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
+                step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
+            ) {
+                try oneTap($0, $0.request.queryForm)
+            },
+            Endpoint(
+                "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
+                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google),
+                decideByOneTap),
+            Endpoint(
+                "GET", host, "/gsi/status", title: "whether a page may use the script",
+                step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus),
+            Endpoint(
+                "POST", host, "/gsi/revoke", title: "an app's page takes a person's consent back",
+                step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage),
+        ]
+    }
+
+    /// Returns whether a page may use the script. The reasons are those of `getNotDisplayedReason`.
+    private func scriptStatus(_ exchange: Exchange) -> Response {
+        let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
+        do throws(GoogleError) {
+            let client = try client(named: form["client_id"] ?? "")
+            _ = try client.origin(form)
+        } catch {
+            let reason = error.name == "invalid_client" ? "invalid_client" : "unregistered_origin"
+            return GoogleProvider.json(["reason": .string(reason)], status: 403).diagnosed(error.diagnosis)
+        }
+        let hasPeople = exchange.world.read { !$0.people(search: "", after: nil, limit: 1).people.isEmpty }
+        guard hasPeople else {
+            return GoogleProvider.json(["reason": "opt_out_or_no_session"])
+                .noted(Note("there is no account to sign in: seed one, or add it with POST accounts"))
+        }
+        return GoogleProvider.json(["reason": .null])
+    }
+
+    /// Handles `google.accounts.id.revoke`: a page ends a person's grant to its client. The person is named by address
+    /// or `sub`.
+    private func revokeByPage(_ exchange: Exchange) throws -> Response {
+        let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
+        do {
+            let client = try client(named: form["client_id"] ?? "")
+            _ = try client.origin(form)
+            let hint = form["hint"] ?? ""
+            let named = accountID(of: hint, exchange)
+            let moment = exchange.cause("a page revoked it")
+            let isRevoked = try exchange.world.update { tables in
+                guard
+                    let account = tables.account(named) ?? tables.first(Account.byEmail, named.lowercased()),
+                    let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id))
+                else { return false }
+                tables.end(grant, because: moment)
+                return true
+            }
+            guard isRevoked else {
+                // This isn't documented.
+                throw GoogleError(
+                    "invalid_hint", nil,
+                    Diagnosis(
+                        received: "hint \(Diagnosis.quote(hint))",
+                        "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
+            }
+            return GoogleProvider.json([:])
+        } catch let error as GoogleError {
+            return error.jsonResponse
+        }
+    }
+
+    /// Returns the browser's `Origin` as a field. It doesn't identify a page at the daemon's own address.
+    private static func originField(_ exchange: Exchange) -> [Form.Field] {
+        exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
+    }
+}
+
+// The origins of pages that may use Google's script for a client:
+// https://developers.google.com/identity/protocols/oauth2/javascript-implicit-flow#origin-validation. Names that Google
+// refuses, such as those of containers, are accepted here.
+
+extension JavaScriptOrigin {
+    /// Reads the origin in a redirect URI such as `storagerelay://http/localhost:3000?id=auth1`: the page whose pop-up
+    /// it is. Google doesn't document such URIs; they are in public reports:
+    /// <https://github.com/google/google-api-javascript-client/issues/629>.
+    init?(relay uri: String) {
+        guard uri.hasPrefix("storagerelay://") else { return nil }
+        let rest = uri.dropFirst("storagerelay://".count)
+        let address = Substring(rest.utf8.prefix { $0 != UInt8(ascii: "?") })
+        let parts = address.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init("\(parts[0])://\(parts[1])")
+    }
+}
+
+extension GoogleClient {
+    /// Whether pages of this origin may use Google's script for this client.
+    func takes(_ origin: JavaScriptOrigin) -> Bool {
+        type == .web && origin.isAmong(javaScriptOrigins)
+    }
+
+    func check(_ origin: JavaScriptOrigin) throws(GoogleError) {
+        guard !takes(origin) else { return }
+        throw GoogleClient.originMismatch(
+            origin.text, expected: RegisteredRedirectURI.alternatives(javaScriptOrigins),
+            type == .web
+                ? "register it in javaScriptOrigins of \"\(id)\" in the seed: scheme, host and port, without a path"
+                : "a client of type \(type.rawValue) has no JavaScript origins: use one of type web")
+    }
+
+    /// Returns the origin in a request of the script.
+    func origin(_ form: Form) throws(GoogleError) -> JavaScriptOrigin {
+        let text = form["origin"] ?? ""
+        guard !text.isEmpty else { throw .missing("origin") }
+        guard let origin = JavaScriptOrigin(text) else {
+            throw GoogleClient.originMismatch(text, expected: nil, "an origin is a scheme, a host and a port")
+        }
+        try check(origin)
+        return origin
+    }
+
+    /// Returns the error of an origin. The words are those of public reports:
+    /// <https://github.com/kanikaa-3018/contest_onlinejudge/pull/25>.
+    private static func originMismatch(_ origin: String, expected: String?, _ advice: String) -> GoogleError {
+        GoogleError(
+            "origin_mismatch",
+            "You can't sign in to this app because it doesn't comply with Google's OAuth 2.0 policy. If you're the app developer, "
+                + "register the JavaScript origin in the Google Cloud Console.",
+            Diagnosis(received: "origin \(Diagnosis.quote(origin))", expected: expected, advice))
+    }
+}

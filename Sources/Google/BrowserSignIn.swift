@@ -1,0 +1,340 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// GET and POST /gsi/select: the pop-up of the Sign in with Google button, or with ux_mode=redirect its page, which
+// posts the credential to `login_uri`. https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+//
+// Quirks: the person consents to openid, email and profile, even if the client may request more. The page that opened
+// the pop-up isn't notified when the person cancels.
+
+/// A page's request for a sign-in, by Google's script.
+struct BrowserSignIn: Sendable {
+    /// The way in which the answer is sent.
+    enum Mode: Sendable {
+        case popup
+        /// A POST to this address, which is one of the client's redirect URIs.
+        case redirect(to: String)
+    }
+
+    static let scopes = GoogleScopes(["openid", "email", "profile"])
+
+    let client: GoogleClient
+    let origin: JavaScriptOrigin
+    let mode: Mode
+    /// The form as it came, for the page to carry along.
+    let form: Form
+
+    init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
+        guard let id = form["client_id"], !id.isEmpty else { throw .missing("client_id") }
+        client = try provider.client(named: id)
+        origin = try client.origin(form)
+        if form["ux_mode"] == "redirect" {
+            guard let address = form["login_uri"], !address.isEmpty else { throw .missing("login_uri") }
+            // The address must be one of the authorized redirect URIs:
+            // https://developers.google.com/identity/gsi/web/reference/js-reference#login_uri.
+            mode = .redirect(
+                to: try client.registeredURI(Form(fields: [Form.Field(name: "redirect_uri", value: address)])))
+        } else {
+            mode = .popup
+        }
+        self.form = form
+    }
+
+    /// The suggested person: the `login_hint`, or the last to sign in with this browser.
+    var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
+
+    /// Whether a person is preferred, because of the Workspace domain.
+    var prefersAccount: ((Account) -> Bool)? {
+        form["hd"].flatMap { domain in
+            domain.isEmpty
+                ? nil : { $0.google.hostedDomain.map { domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false }
+        }
+    }
+
+    /// Returns a page with a message for the page that opened the pop-up or holds the frame. Pages of other origins
+    /// can't read it.
+    func message(_ message: JSONObject) -> Response {
+        AuthorizationResponse(redirectURI: origin.text, mode: .webMessage).messagePage(.object(message))
+    }
+}
+
+extension GoogleProvider {
+    private var buttonPages: PersonPages {
+        PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
+    }
+
+    func signInByButton(_ exchange: Exchange, _ form: Form) throws -> Response {
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
+        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
+        {
+        case .cancel: return cancelled(exchange, request, "a cancel was ordered as an outcome")
+        case .error(let error, _):
+            let status = GoogleError.statusesOfPageErrors.first { $0.name == error }?.status ?? 400
+            return page(GoogleError(error, nil, status: status, Diagnosis("this error was ordered as an outcome")))
+        case .ask: return choosePerson(exchange, request)
+        case .nobody:
+            return buttonPages.problem(
+                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+        case .approve(let account, _): return try signedIn(exchange, request, account)
+        }
+    }
+
+    func decideByButton(_ exchange: Exchange) throws -> Response {
+        guard let (form, answer) = try buttonPages.answer(exchange.request.bodyForm, in: exchange) else {
+            return buttonPages.problem(
+                400, "Something is missing", Diagnosis("the form lacks the page's request: press the button again"))
+        }
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
+        switch answer {
+        case .cancel: return cancelled(exchange, request, "the person cancelled")
+        case .searched(let search): return choosePerson(exchange, request, search: search)
+        case .page(let page): return page
+        case .chosen(let id), .approved(let id):
+            guard let (account, isKnown) = person(id, of: request, exchange) else {
+                return choosePerson(exchange, request)
+            }
+            if case .chosen = answer, !isKnown {
+                return buttonPages.consent(
+                    exchange, client: request.client.name, account: account,
+                    items: BrowserSignIn.scopes.descriptions, choices: [], request: request.form)
+            }
+            return try signedIn(exchange, request, account)
+        }
+    }
+
+    private func choosePerson(
+        _ exchange: Exchange, _ request: BrowserSignIn, search: PersonChooser.Search? = nil
+    ) -> Response {
+        buttonPages.choose(
+            exchange, client: request.client.name, request: request.form,
+            hint: request.hint.map { accountID(of: $0, exchange) }, search: search, preferring: request.prefersAccount)
+    }
+
+    /// Returns a person, and whether the person has granted the client what the script requests.
+    func person(_ id: String, of request: BrowserSignIn, _ exchange: Exchange) -> (Account, isKnown: Bool)? {
+        exchange.world.read { tables in
+            tables.account(id).map { account in
+                (account, tables.hasConsented(id, to: request.client.id, scopes: BrowserSignIn.scopes))
+            }
+        }
+    }
+
+    // MARK: - Answers
+
+    private func signedIn(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) throws -> Response {
+        if let page = blocked(request.client, BrowserSignIn.scopes, account) { return page }
+        // https://developers.google.com/identity/gsi/web/reference/js-reference#select_by
+        let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
+        let credential: String
+        do {
+            guard let text = try self.credential(exchange, request, account) else {
+                return choosePerson(exchange, request)
+            }
+            credential = text
+        } catch let error as GoogleError { return page(error) }
+        let selectBy = isKnown ? "btn" : "btn_confirm"
+        let state = exchange.redirectState(request.form.field("state"))
+        switch request.mode {
+        case .popup:
+            var message = JSONObject([("credential", .string(credential)), ("select_by", .string(selectBy))])
+            message["state"] = state.map { .string($0.value) }
+            return request.message(message)
+        case .redirect(let address):
+            var response = AuthorizationResponse(redirectURI: exchange.reachable(address), mode: .formPost)
+            response.append("credential", credential)
+            response.append("g_csrf_token", request.form["g_csrf_token"])
+            response.append("select_by", selectBy)
+            response.append("state", state?.value)
+            return response.deliver()
+        }
+    }
+
+    /// Returns the ID token of a person who consents; `nil` if the account doesn't exist any more.
+    func credential(
+        _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
+    ) throws -> String? {
+        let details = GoogleGrant.TokenDetails(
+            scopes: BrowserSignIn.scopes, nonce: request.form["nonce"].flatMap { $0.isEmpty ? nil : $0 },
+            isOffline: false)
+        let made = try exchange.world.update(for: account.id) { tables in
+            _ = tables.consent(account.id, to: request.client, scopes: BrowserSignIn.scopes)
+            return (tables.now, Hex.encode(tables.random.bytes(20)))
+        }
+        guard let (now, identifier) = made else { return nil }
+        let token = IDToken(
+            issuer: issuer(exchange), client: request.client.id, account: account, details: details, issuedAt: now,
+            identifier: identifier)
+        do { return try token.minted(exchange) } catch {
+            // The name is RFC 6749's: Google's isn't documented.
+            throw GoogleError(
+                "server_error", nil, status: 500,
+                Diagnosis("the ID token can't be signed: \(error.description)"))
+        }
+    }
+
+    /// Ends a cancelled sign-in: the pop-up closes without a message; without a pop-up, the browser returns to the
+    /// page. Not documented.
+    private func cancelled(_ exchange: Exchange, _ request: BrowserSignIn, _ reason: String) -> Response {
+        let diagnosis = Diagnosis(reason)
+        switch request.mode {
+        case .popup: return request.message(JSONObject([("error", "user_cancel")])).diagnosed(diagnosis)
+        case .redirect: return Response.redirect(to: "\(request.origin.text)/").diagnosed(diagnosis)
+        }
+    }
+}
+
+// GET and POST /gsi/iframe: One Tap, in a frame that the script shows over the page.
+// https://developers.google.com/identity/gsi/web/guides/display-google-one-tap
+//
+// Quirks: there are no sessions at Google here, so every person of the seed is signed in there, and the last one to
+// sign in with this browser is listed first. The browser's own dialog (FedCM) isn't served.
+
+extension GoogleProvider {
+    func oneTap(_ exchange: Exchange, _ form: Form) throws -> Response {
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
+        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
+        {
+        case .cancel: return frame(request, ended: "user_cancel", Diagnosis("a cancel was ordered as an outcome"))
+        case .error: return frame(request, ended: "issuing_failed", Diagnosis("this error was ordered as an outcome"))
+        case .nobody: return frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
+        case .approve(let account, _): return try signedIn(exchange, request, account)
+        case .ask: break
+        }
+        // This person signed in last, has consented, and hasn't signed out:
+        // https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out
+        if form["auto_select"] == "true", let session = form["session"],
+            let (account, isKnown) = person(accountID(of: session, exchange), of: request, exchange), isKnown
+        {
+            return try signedIn(exchange, request, account, by: "auto")
+        }
+        return choose(exchange, request)
+    }
+
+    func decideByOneTap(_ exchange: Exchange) throws -> Response {
+        let form = exchange.request.bodyForm
+        guard let original = form.carriedRequest else {
+            return page(
+                GoogleError("invalid_request", nil, Diagnosis("the form lacks the page's request: load it again")))
+        }
+        let request: BrowserSignIn
+        do throws(GoogleError) { request = try BrowserSignIn(original, self) } catch { return page(error) }
+        if let search = PersonChooser.Search(form) { return choose(exchange, request, search) }
+        guard form["action"] != "cancel" else {
+            return frame(request, ended: "user_cancel", Diagnosis("the person closed One Tap"))
+        }
+        guard let (account, isKnown) = person(form["account"] ?? "", of: request, exchange) else {
+            return choose(exchange, request)
+        }
+        guard form["action"] == "continue" || isKnown else { return confirm(exchange, request, account) }
+        return try signedIn(exchange, request, account)
+    }
+
+    private func signedIn(
+        _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account, by selectBy: String? = nil
+    ) throws -> Response {
+        if blocked(request.client, BrowserSignIn.scopes, account) != nil {
+            return frame(request, ended: "issuing_failed", Diagnosis("\(account.id) may not use this client"))
+        }
+        let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
+        do {
+            guard let credential = try credential(exchange, request, account) else { return choose(exchange, request) }
+            return frame(
+                request,
+                JSONObject([
+                    ("credential", .string(credential)),
+                    ("select_by", .string(selectBy ?? (isKnown ? "user" : "user_1tap"))),
+                ]))
+        } catch let error as GoogleError { return frame(request, ended: "issuing_failed", error.diagnosis) }
+    }
+
+    // MARK: - The frame's pages
+
+    private func choose(_ exchange: Exchange, _ request: BrowserSignIn, _ search: PersonChooser.Search? = nil)
+        -> Response
+    {
+        let hinted = request.hint.flatMap { hint in
+            let id = accountID(of: hint, exchange)
+            return exchange.world.read { $0.account(id) ?? $0.first(Account.byEmail, id.lowercased()) }
+        }
+        let chooser = PersonChooser(exchange, search, first: hinted, preferring: request.prefersAccount)
+        let people = chooser.fields { account in
+            PersonChooser.button(
+                account, title: account.fullName.isEmpty ? account.id : account.fullName, notes: account.email)
+        }
+        return card(exchange, request, people)
+    }
+
+    private func confirm(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) -> Response {
+        let text =
+            "To continue, Google will share the name, e-mail address and picture of \(account.fullName) (\(account.email)) with "
+            + "\(request.client.name)."
+        return card(
+            exchange, request,
+            [
+                .tag("p", [("class", "soft small")], text), .hidden("account", account.id),
+                .tag(
+                    "button", [("type", "submit"), ("name", "action"), ("value", "continue"), ("autofocus", nil)],
+                    "Continue as \(account.name.given)"),
+            ])
+    }
+
+    private static let contexts = ["signin": "Sign in to", "signup": "Sign up to", "use": "Use"]
+
+    private func card(_ exchange: Exchange, _ request: BrowserSignIn, _ fields: [HTML]) -> Response {
+        let verb = GoogleProvider.contexts[request.form["context"] ?? ""] ?? "Sign in to"
+        let title = "\(verb) \(request.client.name) with Google"
+        let close = HTML.tag(
+            "button",
+            [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "cancel"), ("formnovalidate", nil)],
+            "Close")
+        let form = HTML.element(
+            "form",
+            attributes: [
+                (name: "method", value: "post"),
+                (name: "action", value: exchange.address.url(of: GoogleProvider.host, GoogleProvider.oneTapPath)),
+            ], children: [.carrying(request.form)] + fields + [close])
+        return framed(request, title, message: nil, [.tag("h1", [], title), form])
+    }
+
+    /// Returns the frame's last page, which the script removes.
+    private func frame(_ request: BrowserSignIn, _ message: JSONObject) -> Response {
+        framed(request, "Signing in…", message: .object(message), [.tag("p", [], "One Tap is over.")])
+    }
+
+    private func frame(_ request: BrowserSignIn, ended reason: String, _ diagnosis: Diagnosis) -> Response {
+        frame(request, JSONObject([("reason", .string(reason))])).diagnosed(diagnosis)
+    }
+
+    private func framed(_ request: BrowserSignIn, _ title: String, message: JSONValue?, _ content: [HTML]) -> Response {
+        let answer = HTML.tag(
+            "div", [("id", "answer"), ("data-message", message?.text ?? ""), ("data-origin", request.origin.text)])
+        var response = Page.response(title: title, look: .oneTap, content + [answer, .script(Scripts.onetap)])
+        // Only pages of the client's own origin may contain it.
+        response.headers.append((name: "Content-Security-Policy", value: "frame-ancestors \(request.origin.text)"))
+        return response
+    }
+}
+
+extension Look {
+    /// The theme of One Tap: a small card that fills its frame.
+    static let oneTap = Look(
+        name: "Google",
+        style: """
+            :root{--ink:#1f1f1f;--soft:#444746;--paper:#fff;--card:#fff;--line:#dadce0;--act:#1a73e8;--on-act:#fff;\
+            --link:#1a73e8;--radius:4px}\
+            body{font-family:Roboto,Arial,system-ui,sans-serif;font-size:.875rem}\
+            .banner{padding:.3rem .75rem;font-size:.75rem}.brand{display:none}\
+            main,main:has(.wide){border:0;border-radius:0;margin:0;padding:.75rem 1rem 1rem;max-width:none}\
+            h1{font-size:1rem;font-weight:500;margin:0 0 .25rem}\
+            button,.button{padding:.5rem .75rem}\
+            button.person{border:0;border-top:1px solid var(--line);border-radius:0;margin:0;padding:.5rem .25rem}\
+            button.person strong{font-weight:500}\
+            button.quiet{border-color:transparent;margin-top:.25rem}
+            """)
+}

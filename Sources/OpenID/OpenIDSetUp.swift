@@ -1,0 +1,85 @@
+import EmulatorCore
+import JOSE
+import JSON
+
+// The guides repeat parts of docs/openid.md.
+
+extension OpenIDProvider {
+    /// Returns a guide for each issuer of the seed.
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { issuers.map { guide($0, place) } }
+
+    private func guide(_ issuer: Issuer, _ place: SetUpPlace) -> SetUpGuide {
+        let here = place.base + issuer.alias.prefix
+        let discovery = "\(here)/.well-known/openid-configuration"
+        let (host, path) = (issuer.host, issuer.path)
+        var steps = [
+            SetUpGuide.Step(
+                "Give your client the issuer's address here, by which it discovers all others:", here),
+            SetUpGuide.Step("Or the discovery document's, if that is what it asks for:", discovery),
+        ]
+        if !issuer.followsRequest {
+            steps.append(
+                SetUpGuide.Step(
+                    "Its tokens say another issuer than the address above. For clients that compare the two, give the issuer this "
+                        + "in the seed.", #""issuerFollowsRequest": true"#))
+        }
+        return SetUpGuide(
+            id: "openid-\(SetUpGuide.name(issuer.id))", title: "OpenID Connect: \(issuer.name)",
+            about: "For any client that discovers an issuer.", steps: steps,
+            libraries: [
+                SetUpGuide.Library("Authlib", "server_metadata_url=\"\(discovery)\""),
+                SetUpGuide.Library("social-auth-core", "SOCIAL_AUTH_OIDC_OIDC_ENDPOINT = \"\(here)\""),
+                SetUpGuide.Library("go-oidc", "oidc.NewProvider(ctx, \"\(here)\")"),
+                SetUpGuide.Library("mod_auth_openidc", "OIDCProviderMetadataURL \(discovery)"),
+                SetUpGuide.Library(
+                    "openid-client", "discovery(new URL(\"\(here)\"), …, { execute: [allowInsecureRequests] })"),
+            ], document: "openid.md"
+        ) { $0.host == host && $0.path.hasPrefix(path) }
+    }
+}
+
+extension OpenIDProvider {
+    private static let testSecret = "openid-secret-for-tests"
+    private static let names = ["OIDC", "OPENID"]
+
+    private static func client(of app: AppConfiguration) -> AppConfiguration.Client {
+        names.lazy.map { app.client($0) }.first { $0.id != nil } ?? app.client("OIDC")
+    }
+
+    private static func issuer(of app: AppConfiguration) -> String? {
+        app[names.flatMap { ["\($0)_ISSUER", "\($0)_ISSUER_URL", "AUTH_\($0)_ISSUER"] }]
+    }
+
+    package static func trace(in app: AppConfiguration) -> AppTrace {
+        client(of: app).id == nil && issuer(of: app) == nil ? .nothing : .client
+    }
+
+    /// Adds an issuer: its identifier follows the request's address, for clients that discover it, or is the one in the
+    /// app's configuration.
+    package static func begin(_ start: inout StartingSeed) throws(KeyError) {
+        guard start.includes(OpenIDSection.name, ifNamed: true) else { return }
+        let client = client(of: start.app)
+        let id = client.id ?? "web"
+        // An issuer on this machine is the address of another server, not a name that can be played.
+        let named = issuer(of: start.app).flatMap { $0.hasPrefix("https://") ? $0 : nil }
+        var member = JSONObject([("clientID", .string(id))])
+        if client.secret == nil { member["clientSecret"] = .string(testSecret) }
+        member["redirectURIs"] = start.redirectURIs(
+            client.redirectURI,
+            paths: ["/api/auth/callback/oidc", "/auth/callback/oidc", "/accounts/oidc/login/callback/"])
+        member["postLogoutRedirectURIs"] = ["http://localhost:*/"]
+        let issuer = JSONObject([
+            ("id", "corp"), ("name", "Example Corp"), ("issuer", .string(named ?? "https://login.corp.example")),
+            ("issuerFollowsRequest", true), ("clients", [.object(member)]),
+        ])
+        if let secret = client.secret {
+            let secrets: JSONValue = ["clientID": .string(id), "clientSecret": .string(secret)]
+            start.addSecrets(OpenIDSection.name, ["issuers": [["id": "corp", "clients": [secrets]]]])
+        }
+        let secret =
+            client.secret == nil ? "Its secret is `\(testSecret)`." : "Its secret is in `\(StartingSeed.secretsFile)`."
+        start.add(
+            OpenIDSection.name, ["issuers": [.object(issuer)]],
+            "An issuer of your own, at `http://localhost:9099/oidc/corp`, with the client `\(id)`. \(secret)")
+    }
+}

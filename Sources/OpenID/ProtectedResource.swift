@@ -1,0 +1,219 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import ModelContextProtocol
+import OAuth
+
+/// A resource that accepts an issuer's access tokens: a server of the Model Context Protocol at `/mcp/ID`, for clients
+/// without another one for tests.
+///
+/// It has the requirements of <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and its
+/// predecessors for MCP servers. It is on the daemon's own host, like the short addresses of issuers.
+struct ProtectedResource: Sendable {
+    /// The issuer beside which it is.
+    let issuer: Issuer
+    /// The issuers whose tokens it accepts.
+    let authorizationServers: [Issuer]
+    /// Whether metadata without a path is this resource's.
+    let isFirst: Bool
+
+    /// The path of the metadata: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
+    static let metadataPath = "/.well-known/oauth-protected-resource"
+
+    init(at issuer: Issuer, among all: [Issuer]) {
+        self.issuer = issuer
+        let named = issuer.resource.authorizationServers.compactMap { id in all.first { $0.id == id } }
+        authorizationServers = named.isEmpty ? [issuer] : named
+        isFirst = all.first?.id == issuer.id
+    }
+
+    static func path(of issuer: Issuer) -> String { "/mcp/\(issuer.id)" }
+    var path: String { ProtectedResource.path(of: issuer) }
+    var policy: ResourcePolicy { issuer.resource }
+
+    /// Returns the resource's identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    func identifier(_ exchange: Exchange) -> String { exchange.address.ownBase + path }
+
+    /// Returns the issuer's identifier for clients of the resource: its short address, unless it has a fixed one.
+    func identifier(of server: Issuer, _ exchange: Exchange) -> String {
+        server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
+    }
+
+    var endpoints: [Endpoint] {
+        let bearers = EndpointTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
+            let scopes = order.name == "insufficient_scope" ? policy.allScopes : policy.scopes
+            return refusal(
+                OAuthRefusal(order.name, description: order.description, order.diagnosis), scopes, in: exchange)
+        }
+        // RFC 9728 puts the resource's path after the well-known one; some clients append instead.
+        let places =
+            [ProtectedResource.metadataPath + path, path + ProtectedResource.metadataPath]
+            + (isFirst ? [ProtectedResource.metadataPath] : [])
+        let metadata = places.map { place in
+            Endpoint(
+                "GET", [], place, title: place == places[0] ? "the metadata of the protected resource" : nil,
+                cors: .any,
+                .api, document)
+        }
+        let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
+        let post = Endpoint(
+            "POST", [], path, title: "a message to the protected resource", cors: exposing, keys: keys, .api(bearers),
+            answer)
+        // There are no messages to receive and no sessions to end.
+        let others = ["GET", "DELETE"].map { method in
+            Endpoint(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
+                do { _ = try access(exchange) } catch let error as Refusal { return error.response }
+                return Response(
+                    status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
+                ).diagnosed(
+                    Diagnosis("the resource sends nothing on its own and keeps no sessions: send messages by POST"))
+            }
+        }
+        return metadata + [post] + others
+    }
+
+    private var keys: [KeyOwner] { authorizationServers.map(\.owner) }
+
+    // MARK: - Metadata
+
+    private func document(_ exchange: Exchange) -> Response {
+        let servers = authorizationServers.map { JSONValue.string(identifier(of: $0, exchange)) }
+        var body = JSONObject([
+            ("resource", .string(identifier(exchange))), ("authorization_servers", .array(servers)),
+            ("scopes_supported", .array(policy.scopes.map { .string($0) })), ("bearer_methods_supported", ["header"]),
+            ("resource_name", .string("\(issuer.name)'s protected resource")),
+        ])
+        if dpop != .off {
+            body["dpop_signing_alg_values_supported"] = .array(Algorithm.published.map { .string($0.rawValue) })
+            body["dpop_bound_access_tokens_required"] = .bool(dpop == .required)
+        }
+        return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
+    }
+
+    func metadataURL(_ exchange: Exchange) -> String {
+        exchange.address.ownBase + ProtectedResource.metadataPath + path
+    }
+
+    // MARK: - Messages
+
+    private func answer(_ exchange: Exchange) throws -> Response {
+        do {
+            let access = try access(exchange)
+            let request = exchange.request
+            let headers = PostedMessage.Headers(
+                revision: request.header("MCP-Protocol-Version"), method: request.header("Mcp-Method"),
+                name: request.header("Mcp-Name"))
+            let message: PostedMessage
+            do throws(PostedMessage.Answer) { message = try PostedMessage(request.body, headers) } catch {
+                return json(error).diagnosed(
+                    Diagnosis("the body isn't a message of the protocol: send one of JSON-RPC 2.0"))
+            }
+            if message.calledTool == ResourceTools.writeNote { try expect(policy.writeScope, access, exchange) }
+            return json(message.answer(as: ResourceTools.identity, tools: ResourceTools.all(access)))
+        } catch let error as Refusal { return error.response }
+    }
+
+    private func json(_ answer: PostedMessage.Answer) -> Response {
+        guard let body = answer.body else { return Response(status: answer.status) }
+        let response = Response(
+            status: answer.status, contentType: "application/json",
+            headers: [(name: "Cache-Control", value: "no-store")],
+            body: body.serialized())
+        guard answer.status >= 400 else { return response }
+        return response.diagnosed(Diagnosis(body["error"]?["message"]?.string ?? "the message can't be answered"))
+    }
+}
+
+/// The requirements of the protected resource beside an issuer.
+struct ResourcePolicy: SchemaObject {
+    let scopes: [String]
+    let writeScope: String
+    /// The ids of the issuers, in the metadata's order. If it is empty, the issuer itself is used.
+    let authorizationServers: [String]
+
+    init(_ fields: inout Fields) {
+        scopes = fields(
+            "scopes", .set(of: .text(.nonEmpty)), default: ["mcp:read"], "The scopes that every request needs.")
+        writeScope = fields(
+            "writeScope", .text(.nonEmpty), default: "mcp:write", "The further scope that the tool `write_note` needs.")
+        authorizationServers = fields(
+            "authorizationServers", .set(of: .text(.identifier)), default: [],
+            "The issuers, by id, whose tokens it takes; this one by default. Metadata lists them in this order.")
+    }
+
+    /// All scopes of the resource.
+    var allScopes: [String] { scopes + (scopes.contains(writeScope) ? [] : [writeScope]) }
+}
+
+/// The tools of a protected resource. They show whose token a client has.
+enum ResourceTools {
+    /// The tool that needs a further scope.
+    static let writeNote = "write_note"
+
+    static let identity = ServerIdentity(
+        name: "understudy-resource", title: "Understudy's protected resource", version: "1.0",
+        about: "A server of the Model Context Protocol that takes access tokens of an issuer of Understudy's.",
+        instructions: "whoami tells whose token is used; echo repeats a text; write_note needs a further scope.")
+
+    private struct Message: SchemaObject {
+        let text: String
+
+        init(_ fields: inout Fields) { text = fields("text", .text(.any), "The text.") }
+    }
+
+    private struct Nothing: SchemaObject {
+        init(_ fields: inout Fields) {}
+    }
+
+    private static let person = Schema.members([
+        .required("issuer", .string, "Who gave the token out."),
+        .required("client", .string, "The client that it was given to."),
+        .required("sub", .string, "The person, or the client where it acts for itself."),
+        .optional("account", .string, "The person's account."),
+        .optional("name", .string, "The person's name."),
+        .required("scopes", .strings(), "What was granted."),
+        .optional("expires", .string, "Until when the token works."),
+    ])
+    private static let text = Schema.members([.required("text", .string, "The text.")])
+
+    static func all(_ access: ResourceAccess) -> [Tool] {
+        [
+            Tool(
+                "whoami", title: "Who am I", .reads, "Tells whose access token the request has, and what it allows.",
+                arguments: Nothing.self, answers: person
+            ) { _, _ in .object(description(of: access)) },
+            Tool(
+                "echo", title: "Echo", .reads, "Repeats a text.", arguments: Message.self, answers: text
+            ) { message, _ in .object(JSONObject([("text", .string(message.text))])) },
+            Tool(
+                writeNote, title: "Write a note", .adds,
+                "Takes a note, for which the access token needs a further scope. Nothing is kept.",
+                arguments: Message.self, answers: text
+            ) { message, _ in .object(JSONObject([("text", .string(message.text))])) },
+        ]
+    }
+
+    private static func description(of access: ResourceAccess) -> JSONObject {
+        var person = JSONObject([
+            ("issuer", .string(access.issuer)), ("client", .string(access.client)), ("sub", .string(access.subject)),
+        ])
+        person["account"] = access.account.map { .string($0.id) }
+        person["name"] = access.account.map { .string($0.fullName) }
+        person["scopes"] = .array(access.scopes.map { .string($0) })
+        person["expires"] = access.expires.map { .string($0.text) }
+        return person
+    }
+}
+
+extension OpenIDProvider: ProtectsResources {
+    package var resourceIDs: [String] { issuers.map(\.id) }
+
+    package func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)] {
+        guard let issuer = issuers.first(where: { $0.id == id }) else { return [] }
+        return [
+            (name: "MCP_SERVER_URL", value: url + ProtectedResource.path(of: issuer)),
+            (name: "MCP_ISSUER_URL", value: url + issuer.alias.prefix),
+        ]
+    }
+}
