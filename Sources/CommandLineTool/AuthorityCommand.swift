@@ -1,4 +1,6 @@
 import ArgumentParser
+import EmulatorCore
+import Platform
 import Understudy
 
 struct AuthorityCommand: ParsableCommand {
@@ -81,6 +83,182 @@ struct AuthorityCommand: ParsableCommand {
                 for command in hint.commands(authority.certificatePath) { Terminal.print(command) }
                 Terminal.print("")
             }
+        }
+    }
+}
+
+/// Instructions to make a platform or a runtime trust a certificate.
+struct TrustHint: Sendable {
+    let place: String
+    let note: String
+    /// Makes the shell commands from the certificate's path.
+    let commands: @Sendable (String) -> [String]
+
+    private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
+        self.place = place
+        self.note = note
+        self.commands = commands
+    }
+
+    /// All instructions. Those for a single command come first, because they change nothing on the machine.
+    static let all: [TrustHint] = [
+        TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
+        TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {
+            ["export SSL_CERT_FILE=\($0)"]
+        },
+        TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
+        TrustHint("Node.js", "beside the built-in ones") { ["export NODE_EXTRA_CA_CERTS=\($0)"] },
+        TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
+        TrustHint("Java", "a truststore of its own; the password is changeit") {
+            [
+                "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
+                "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
+            ]
+        },
+        TrustHint(".NET on Linux", "in place of the system's own") {
+            ["export SSL_CERT_FILE=\($0)"]
+        },
+        TrustHint("Debian, Ubuntu", "the whole machine") {
+            [
+                "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
+                "sudo update-ca-certificates",
+            ]
+        },
+        TrustHint("Alpine", "the whole machine; as root, with the package ca-certificates") {
+            ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
+        },
+        TrustHint("macOS", "the login keychain") {
+            ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
+        },
+        TrustHint("iOS simulator", "the one that is booted") { ["xcrun simctl keychain booted add-root-cert \($0)"] },
+        TrustHint(
+            "Android emulator", "then Settings, Security, Install a certificate; the app must trust users' authorities"
+        ) {
+            ["adb push \($0) /sdcard/Download/understudy-ca.crt"]
+        },
+        TrustHint("Chromium and Chrome on Linux", "needs the package libnss3-tools") {
+            [
+                "mkdir -p $HOME/.pki/nssdb",
+                "[ -e $HOME/.pki/nssdb/cert9.db ] || certutil -d sql:$HOME/.pki/nssdb -N --empty-password",
+                "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
+            ]
+        },
+        TrustHint("Firefox on Linux", "every profile; needs the package libnss3-tools") {
+            [
+                "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
+            ]
+        },
+    ]
+}
+
+/// A file for one command with the certificates that the machine trusts, and the local authority's.
+struct TrustBundle {
+    /// The systems' certificate files: Debian and Alpine, Fedora, OpenSUSE.
+    static let systemPaths = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    ]
+
+    let path: String
+
+    /// Writes the file into `directory`. `authority` is the authority's certificate, in PEM.
+    init(authority: String, in directory: String) throws {
+        let known = (Environment.variable("SSL_CERT_FILE").map { [$0] } ?? []) + TrustBundle.systemPaths
+        // Bundles are read as bytes, because they have comments in any encoding.
+        let system = known.lazy.compactMap { try? File.read($0) }.first ?? []
+        path = "\(directory)/trusted.pem"
+        try File.write(system + [0x0A] + authority.utf8, to: path, mode: 0o644)
+    }
+
+    /// The variables by which libraries find the file.
+    var variables: [(name: String, value: String)] {
+        [
+            "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
+        ].map { (name: $0, value: path) }
+    }
+}
+
+/// A certificate store for the browsers of one command: a copy of the user's store with the authority's certificate
+/// added. Chromium, Chrome and browsers built from them read `~/.pki/nssdb` on Linux; the command sees the copy there.
+/// <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
+struct BrowserStore {
+    private static let files = ["cert9.db", "key4.db", "pkcs11.txt"]
+
+    /// The path of the copy.
+    let path: String
+    /// The path at which browsers look for the store.
+    let place: String
+
+    /// The reason why there is no store, in a sentence.
+    struct Absence: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Makes the copy in `directory`. `authority` is the path of the authority's certificate.
+    init(authority: String, in directory: String) throws(Absence) {
+        guard let home = Environment.variable("HOME") else {
+            throw Absence(
+                description: "browsers don't trust the authority: HOME isn't set, where their store would lie")
+        }
+        path = "\(directory)/nssdb"
+        place = "\(home)/.pki/nssdb"
+        mkdir(path, 0o700)
+        for file in BrowserStore.files {
+            guard let bytes = try? File.read("\(place)/\(file)") else { continue }
+            try? File.write(bytes, to: "\(path)/\(file)", mode: 0o600)
+        }
+        let store = "sql:\(path)"
+        if !File.exists("\(path)/cert9.db") {
+            _ = QuietCommand.run(["certutil", "-N", "-d", store, "--empty-password"])
+        }
+        let code = QuietCommand.run([
+            "certutil", "-A", "-d", store, "-t", "C,,", "-n", "understudy-exec", "-i", authority,
+        ])
+        guard let code else {
+            throw Absence(
+                description:
+                    "Chromium and Chrome don't trust the authority, because certutil isn't installed (Debian and "
+                    + "Ubuntu: libnss3-tools; Fedora: nss-tools; Alpine: nss-tools)")
+        }
+        guard code == 0 else {
+            throw Absence(
+                description:
+                    "Chromium and Chrome don't trust the authority: certutil couldn't add it to a copy of \(place)")
+        }
+        // The directories stay: another running command may have its store mounted there.
+        do { try File.makeDirectory(place, mode: 0o700) } catch {
+            throw Absence(description: "Chromium and Chrome don't trust the authority: \(error)")
+        }
+    }
+}
+
+struct HostsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hosts", abstract: "Print lines for a hosts file: every provider host, at the daemon's address.")
+
+    @Option(help: "The daemon's address.")
+    var address = "127.0.0.1"
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"),
+        completion: .file())
+    var seeds: [String] = []
+
+    func validate() throws {
+        var (v4, v6) = (in_addr(), in6_addr())
+        guard inet_pton(AF_INET, address, &v4) == 1 || inet_pton(AF_INET6, address, &v6) == 1 else {
+            throw ValidationError("--address must be an IP address.")
+        }
+    }
+
+    func run() throws {
+        do {
+            for host in try PlayedHosts.names(seeds: seeds.isEmpty ? [.builtIn] : seeds.map { .path($0) }) {
+                Terminal.print("\(address) \(host)")
+            }
+        } catch {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
         }
     }
 }

@@ -87,3 +87,154 @@ struct ChildProcess {
         kill(-group, SIGKILL)
     }
 }
+
+/// Waits for a command that has a process group of its own. Signals, stops and the terminal's foreground reach only this
+/// process, and are passed on to the command's group.
+struct JobControl {
+    let process: ChildProcess
+    let terminal: ControllingTerminal?
+
+    /// The milliseconds that the command's other processes have to end, after the command was told to end.
+    private static let grace = 1000
+    /// The most milliseconds until a process notices that it was stopped.
+    private static let stopDelay = 100
+
+    /// Forwards signals to the command until it has ended; the second one becomes SIGKILL. Returns the command's exit
+    /// code, or 128 plus the number of the signal that ended it.
+    func wait(_ signals: inout Signals) -> Int32 {
+        var asked = 0
+        while true {
+            switch signals.wait() {
+            case SIGCHLD:
+                switch process.change() {
+                case .ended(let code):
+                    // If a command ends by itself, the processes that it leaves running are meant to stay.
+                    if asked > 0 { ChildProcess.end(process.group, within: JobControl.grace, asking: false) }
+                    terminal?.takeBack(from: process.group)
+                    return code
+                case .stopped(let signal): stopped(by: signal)
+                case nil: continue
+                }
+            case SIGCONT: resume()
+            case SIGTSTP:
+                kill(-process.group, SIGTSTP)
+                stop(getpid())
+            case let signal:
+                process.send(asked == 0 ? signal : SIGKILL)
+                asked += 1
+            }
+        }
+    }
+
+    private func stopped(by signal: Int32) {
+        guard let terminal else { return }
+        switch signal {
+        // The command wants to use the terminal, and this process can give it.
+        case SIGTTIN where terminal.isOurs, SIGTTOU where terminal.isOurs:
+            terminal.give(to: process.group)
+            kill(-process.group, SIGCONT)
+        case SIGTTIN, SIGTTOU: Signals.take(signal, to: 0)
+        case SIGTSTP:
+            terminal.takeBack(from: process.group)
+            // The terminal would also have stopped the other processes of this group, as in a pipeline.
+            stop(0)
+        default: return
+        }
+    }
+
+    /// Stops this process until a shell continues it. Without a shell, as in a container, the process isn't stopped,
+    /// and the command continues at once.
+    private func stop(_ target: pid_t) {
+        Signals.take(SIGTSTP, to: target)
+        _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.stopDelay)
+        resume()
+    }
+
+    private func resume() {
+        if let terminal, terminal.offeredDescriptor != nil { terminal.give(to: process.group) }
+        kill(-process.group, SIGCONT)
+    }
+}
+
+/// Blocks the signals that this process handles, and waits for them in one place.
+struct Signals {
+    private var set = sigset_t()
+
+    /// Blocks the signals. This must happen before other threads start, because they inherit it; then only `wait`
+    /// receives these signals.
+    ///
+    /// A SIGHUP or SIGTSTP that is already ignored, as by nohup, stays ignored.
+    init(_ signals: [Int32]) {
+        // Writing to a closed pipe should be an error, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        sigemptyset(&set)
+        for signal in signals where ![SIGHUP, SIGTSTP].contains(signal) || understudy_is_ignored(signal) == 0 {
+            sigaddset(&set, signal)
+        }
+        // If SIGCHLD were ignored, the process wouldn't learn how a child has ended.
+        for signal in [SIGCHLD, SIGCONT] where signals.contains(signal) { understudy_keep_signal(signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Waits for the next signal.
+    mutating func wait() -> Int32 {
+        var signal: Int32 = 0
+        sigwait(&set, &signal)
+        return signal
+    }
+
+    /// Whether `signal` comes within this time. If it does, it is consumed.
+    static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
+        understudy_take_signal(signal, Int32(milliseconds)) == 1
+    }
+
+    /// Lets `signal` have its default effect on `target`, which is this process or its group, although the signal is
+    /// otherwise blocked.
+    static func take(_ signal: Int32, to target: pid_t) {
+        var (only, before) = (sigset_t(), sigset_t())
+        sigemptyset(&only)
+        sigaddset(&only, signal)
+        pthread_sigmask(SIG_UNBLOCK, &only, &before)
+        kill(target, signal)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+}
+
+/// The terminal from which this process was started. It has one foreground process group, which reads the keyboard and
+/// gets the signal of Ctrl-C.
+struct ControllingTerminal {
+    private let descriptor: Int32
+    private let ownGroup = getpgrp()
+
+    /// Opens the terminal; `nil` if there is none.
+    init?() {
+        descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+    }
+
+    /// The terminal's descriptor if the command should be in the foreground from its start, or `nil`. In a pipeline,
+    /// another process of this group may need the terminal, such as a pager. Then the command gets it when it asks.
+    var offeredDescriptor: Int32? {
+        isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
+    }
+
+    /// Whether this process's group is in the foreground.
+    var isOurs: Bool { tcgetpgrp(descriptor) == ownGroup }
+
+    func give(to group: pid_t) { hand(to: group) }
+
+    /// Puts this process's group into the foreground again, if `group` is in the foreground.
+    func takeBack(from group: pid_t) {
+        if tcgetpgrp(descriptor) == group { hand(to: ownGroup) }
+    }
+
+    private func hand(to group: pid_t) {
+        // SIGTTOU would stop a background process that does this.
+        var (blocked, before) = (sigset_t(), sigset_t())
+        sigemptyset(&blocked)
+        sigaddset(&blocked, SIGTTOU)
+        pthread_sigmask(SIG_BLOCK, &blocked, &before)
+        tcsetpgrp(descriptor, group)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EmulatorCore
 import Logging
 import Understudy
 
@@ -200,3 +201,267 @@ struct DaemonOptions: ParsableArguments {
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+/// A value of `--world`: `NAME=PORT` opens a port for a world, and `NAME` chooses the world of requests that name none.
+struct WorldOption: Equatable {
+    let name: String
+    let port: UInt16?
+
+    /// Reads a value. `option` is the option's name, for error messages.
+    init(_ text: String, option: String = "--world") throws {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        name = parts[0]
+        port = parts.count > 1 ? UInt16(parts[1]) : nil
+        guard WorldName.isValid(name) else {
+            throw ValidationError(
+                "\(option): \"\(name)\" can't be a world: \(WorldName.rule); \"understudy world-name TEXT\" makes one of any text."
+            )
+        }
+        guard parts.count == 1 || port != nil else {
+            throw ValidationError("\(option) \(name): \"\(parts[1])\" isn't a port, 0 to 65535.")
+        }
+    }
+}
+
+extension DaemonOptions {
+    private var worldOptions: [WorldOption] {
+        get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
+    }
+
+    /// Refuses a `--world` without a port, for `serve`.
+    func expectWorldPorts() throws {
+        guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
+        throw ValidationError(
+            "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
+    }
+
+    /// Returns the world for requests that name none, or `nil` if it isn't chosen.
+    func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
+
+    /// Sets the worlds' ports, and the world for requests that name none.
+    func chooseWorlds(_ options: inout RunningServer.Options) throws {
+        let chosen = try worldOptions
+        let own = chosen.filter { $0.port == nil }.map(\.name)
+        guard own.count <= 1 else {
+            throw ValidationError(
+                "--world: the command can have one world, not \(own.joined(separator: ", ")); with =PORT, a world gets a port of its own."
+            )
+        }
+        if let name = own.first { options.defaultWorld = name }
+        options.worldPorts = chosen.compactMap { option in option.port.map { (world: option.name, port: $0) } }
+        try DaemonOptions.expectOnePort(options.worldPorts.map(\.world), option: "--world")
+        try chooseMailWorlds(&options)
+    }
+
+    /// Sets the SMTP ports of worlds.
+    private func chooseMailWorlds(_ options: inout RunningServer.Options) throws {
+        let name = "--smtp-world"
+        let chosen = try (mailWorlds.isEmpty ? Environment.list("SMTP_WORLD") : mailWorlds).map {
+            try WorldOption($0, option: name)
+        }
+        options.worldMailPorts = try chosen.map { option in
+            guard let port = option.port else {
+                throw ValidationError(
+                    "\(name) \(option.name): give its port, too, as in \(name) \(option.name)=1026; 0 takes a free one."
+                )
+            }
+            return (world: option.name, port: port)
+        }
+        guard chosen.isEmpty || options.smtpPort != nil else {
+            throw ValidationError("\(name) goes with --smtp-port.")
+        }
+        try DaemonOptions.expectOnePort(chosen.map(\.name), option: name)
+    }
+
+    private static func expectOnePort(_ names: [String], option: String) throws {
+        guard let twice = names.first(where: { name in names.count { $0 == name } > 1 }) else { return }
+        throw ValidationError("\(option) \(twice): a world has one port of its own, and here it is given two.")
+    }
+}
+
+extension DaemonOptions {
+    /// Returns the further host names of the control API.
+    func chosenControlHosts() throws -> [String] {
+        let name = controlHosts.isEmpty ? "UNDERSTUDY_CONTROL_HOST" : "--control-host"
+        let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
+        for host in hosts where !HostName.isValid(host, isLocal: true) {
+            throw ValidationError(
+                "\(name): \"\(host)\" can't be a host name: expected one such as \"idp.example\", without scheme, port and path."
+            )
+        }
+        return hosts
+    }
+
+    /// Returns the token that the control API expects, or `nil` if it has none. Error messages never contain the token.
+    func chosenControlToken() throws -> String? {
+        guard controlToken == nil || controlTokenFile == nil else {
+            throw ValidationError("--control-token and --control-token-file: give one of them.")
+        }
+        if let controlToken { return try DaemonOptions.checked(controlToken, from: "--control-token") }
+        if let controlTokenFile { return try DaemonOptions.read(controlTokenFile, from: "--control-token-file") }
+        return try DaemonOptions.knownControlToken()
+    }
+
+    /// Returns the token from the environment, for starting a daemon and for commands that call one.
+    static func knownControlToken() throws -> String? {
+        if let token = Environment.value("CONTROL_TOKEN") {
+            return try DaemonOptions.checked(token, from: "UNDERSTUDY_CONTROL_TOKEN")
+        }
+        guard let path = Environment.value("CONTROL_TOKEN_FILE") else { return nil }
+        return try DaemonOptions.read(path, from: "UNDERSTUDY_CONTROL_TOKEN_FILE")
+    }
+
+    /// Reads a token from a file, as containers get secrets. A line break at its end is ignored.
+    private static func read(_ path: String, from name: String) throws -> String {
+        let text: String
+        do throws(File.Failure) { text = try File.text(at: path, limit: 4_096) } catch {
+            throw ValidationError("\(name): \(error).")
+        }
+        let end = text.lastIndex { !$0.isNewline }.map { text.index(after: $0) } ?? text.startIndex
+        return try checked(String(text[..<end]), from: name)
+    }
+
+    private static func checked(_ token: String, from name: String) throws -> String {
+        guard ControlToken(token) != nil else {
+            throw ValidationError("\(name): expected a token of \(ControlToken.rule).")
+        }
+        return token
+    }
+}
+
+// The options --import and --export-on-exit read and write the data of `firebase emulators:export`, as `firebase
+// emulators:start` does:
+// https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data
+
+extension DaemonOptions {
+    private static let exportOption = "--export-on-exit"
+
+    /// Adds the value `true` to an `--export-on-exit` without one. The argument parser doesn't support optional values.
+    static func completed(_ arguments: [String]) -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        return arguments.enumerated().map { place, argument in
+            guard argument == exportOption, place < end else { return argument }
+            let isLast = place + 1 == end
+            return isLast || arguments[place + 1].hasPrefix("-") ? "\(exportOption)=true" : argument
+        }
+    }
+
+    /// Returns the directory to which users are exported at the end, or `nil`.
+    func exportDirectory() throws -> String? {
+        guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
+        guard wanted == "true" else { return wanted }
+        guard let directory = namedImport else {
+            throw ValidationError("--export-on-exit needs a directory, its own or that of --import.")
+        }
+        return directory
+    }
+
+    private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
+
+    /// Refuses to export into the directory of `--import` if worlds are stored beyond the daemon's end: they belong to
+    /// the data that was imported when they began.
+    func expectLastingImport() throws {
+        let store = store ?? Environment.value("STORE") ?? "memory"
+        guard let directory = namedImport, try exportDirectory() == directory,
+            !["memory", "checked"].contains(store), !store.hasSuffix("#temporary")
+        else { return }
+        throw ValidationError(
+            "--import and --export-on-exit: one folder for both goes with --store memory. This store keeps the users; the next start would be refused."
+        )
+    }
+
+    /// Returns the directory to import. If it is also the export's directory, it may be missing or empty.
+    func importedDirectory() throws -> String? {
+        guard let directory = namedImport else { return nil }
+        guard try exportDirectory() == directory else { return directory }
+        do throws(File.Failure) {
+            guard try File.names(in: directory).isEmpty else { return directory }
+        } catch {
+            guard error.isMissing else { return directory }
+        }
+        LineWriter.standardError.write("understudy: \(directory) holds nothing yet: nothing is imported")
+        return nil
+    }
+
+    /// Exports the users if that was asked for. Returns `false` if they couldn't be written.
+    static func export(
+        _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
+    ) -> Bool {
+        guard let directory else { return true }
+        do {
+            try server.export(to: directory)
+            return true
+        } catch {
+            output.write("understudy: \(error)")
+            return false
+        }
+    }
+}
+
+/// The files about a run that `exec` leaves behind.
+struct EvidenceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write every request of the run with its answer to an HTTP archive, all worlds in one.", valueName: "path"),
+        completion: .file())
+    var har: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write JUnit's XML with a failure for each request that was refused, and why.", valueName: "path"),
+        completion: .file())
+    var junit: String?
+
+    /// Writes the files that were asked for. Returns `false` if one couldn't be written.
+    func write(_ server: RunningServer, of run: RunTime, _ complaints: LineWriter) -> Bool {
+        let archive = har ?? Environment.value("HAR")
+        let results = junit ?? Environment.value("JUNIT")
+        guard archive != nil || results != nil else { return true }
+        let report = server.report()
+        var isWritten = true
+        func write(_ path: String, _ bytes: @autoclosure () -> [UInt8]) {
+            do throws(File.Failure) {
+                try File.put(bytes(), at: path)
+            } catch {
+                complaints.write("understudy: \(error)")
+                isWritten = false
+            }
+        }
+        if let archive { write(archive, report.archive.serialized()) }
+        if let results {
+            write(results, Array(report.junit(host: run.host, began: run.began, seconds: run.seconds).utf8))
+        }
+        return isWritten
+    }
+}
+
+/// A size as people write it: `64MB`, `500kB`, `1GB`, `1MiB`, or bytes without a unit.
+struct ByteCount: ExpressibleByArgument, Sendable {
+    static let expectation = "a size such as 64MB, 1 MB to 1 TB"
+    /// The allowed sizes.
+    private static let range = 1_000_000...1_000_000_000_000
+    private static let units: [(suffix: String, bytes: Int)] = [
+        ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000),
+        ("b", 1), ("", 1),
+    ]
+
+    let bytes: Int
+
+    /// Reads an option's value. The error names the bounds.
+    static func parse(_ argument: String) throws -> ByteCount {
+        guard let count = ByteCount(argument: argument) else { throw ValidationError("expected \(expectation)") }
+        return count
+    }
+
+    init?(argument: String) {
+        let text = argument.lowercased()
+        guard let unit = ByteCount.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
+        let digits = text.dropLast(unit.suffix.count)
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(digits) else {
+            return nil
+        }
+        let (bytes, overflow) = count.multipliedReportingOverflow(by: unit.bytes)
+        guard !overflow, ByteCount.range.contains(bytes) else { return nil }
+        self.bytes = bytes
+    }
+}

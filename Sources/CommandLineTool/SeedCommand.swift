@@ -38,3 +38,42 @@ struct SeedCommand: ParsableCommand {
         func run() { Terminal.print(String((markdown ? SeedInput.reference : SeedInput.schema).dropLast())) }
     }
 }
+
+struct SeedInitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Write a seed to begin with: seed.json, its schema, test keys, and a README that says what is what.",
+        discussion: """
+            With --from, the seed has the clients that an app's own configuration names, so that the app works as it is. \
+            Secrets in it go to secrets.json, which a .gitignore keeps out of the repository.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "GoogleService-Info.plist, google-services.json, a web app's Firebase configuration in JSON, or an .env file. May be repeated.",
+            valueName: "file"), completion: .file())
+    var from: [String] = []
+
+    @Flag(help: "Replace files that are there already.")
+    var force = false
+
+    @Argument(help: "The directory to write to.")
+    var directory = "understudy-seed"
+
+    func run() throws {
+        do {
+            let start = try SeedStart(from: from)
+            try start.write(to: directory, replacing: force)
+            for file in start.files { Terminal.print("\(directory)/\(file.path)") }
+            if start.hasSecrets {
+                Terminal.complain(
+                    "WARNING: \(directory)/secrets.json holds secrets from \(from.joined(separator: ", ")). Real ones don't belong into a repository."
+                )
+            }
+            Terminal.complain("Try it: understudy serve --seed \(directory)")
+        } catch let error as StartError {
+            Terminal.complain("understudy: \(error)")
+            throw ExitCode(1)
+        }
+    }
+}

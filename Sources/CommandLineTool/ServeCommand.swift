@@ -1,4 +1,5 @@
 import ArgumentParser
+import EmulatorCore
 import Platform
 import Understudy
 
@@ -61,5 +62,95 @@ struct ServeCommand: ParsableCommand {
         server.end()
         LineWriter.standardError.flush()
         if !isExported { throw ExitCode(1) }
+    }
+}
+
+/// The reason why ports can't be opened in the machine's own network.
+struct PortObstacle: CustomStringConvertible {
+    private let code: Int32
+
+    /// Tries the ports. Returns `nil` if all of them can be opened.
+    init?(address: String, ports: [UInt16]) {
+        for port in ports {
+            if let code = PortObstacle.failure(address, port) {
+                self.code = code
+                return
+            }
+        }
+        return nil
+    }
+
+    private static func failure(_ address: String, _ port: UInt16) -> Int32? {
+        let descriptor = understudy_socket(AF_INET, understudy_stream, 0)
+        guard descriptor >= 0 else { return errno }
+        defer { close(descriptor) }
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = port.bigEndian
+        inet_pton(AF_INET, address, &place.sin_addr)
+        let result = withUnsafePointer(to: &place) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? nil : errno
+    }
+
+    /// The reason, its consequence for the command, and the remedy.
+    var description: String {
+        let reason =
+            switch code {
+            case EACCES, EPERM: "this user may not listen on ports 80 and 443"
+            case EADDRINUSE: "somebody listens on port 80 or 443 of every address already"
+            default: "ports 80 and 443 can't be listened on (\(String(cString: strerror(code))))"
+            }
+        let remedy =
+            code == EACCES || code == EPERM
+            ? "\"sudo sysctl net.ipv4.ip_unprivileged_port_start=80\" lets it stay in the machine's network, or " : ""
+        return
+            "\(reason), so the command has a network of its own, with nothing in it but the daemon: what listens on this "
+            + "machine's loopback, such as a database, isn't there. \(remedy)\"--share-port 5432\" shares a port with it"
+    }
+}
+
+/// Sockets opened by systemd: <https://www.freedesktop.org/software/systemd/man/latest/sd_listen_fds.html>.
+enum SocketActivation {
+    private static let first: Int32 = 3
+
+    /// Returns the sockets' descriptors, or none if there are none or if they are meant for another process.
+    static func sockets() -> [Int32] {
+        let count = Environment.variable("LISTEN_FDS").flatMap { Int32($0) } ?? 0
+        guard Environment.variable("LISTEN_PID") == String(getpid()), (1...16).contains(count) else { return [] }
+        // Commands that this process starts must not use the sockets.
+        for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] { unsetenv(name) }
+        return Array(first..<first + count)
+    }
+}
+
+/// Frees memory after the start. Much code runs only at the start, such as the reading of options and seeds. Its pages
+/// stay mapped until the kernel needs them, and are half of the resident memory at rest.
+enum ResidentMemory {
+    /// Frees the memory in a second. The first requests often come at once, and need much of it.
+    static func releaseCodeLater() {
+        _ = WorkThread.start {
+            sleep(1)
+            releaseCode()
+        }
+    }
+
+    /// Unmaps the pages of code. Pages that are needed again come from the page cache. Only Linux lists them.
+    private static func releaseCode() {
+        guard let maps = try? File.text(at: "/proc/self/maps") else { return }
+        for line in maps.split(separator: "\n") {
+            // The fields are: addresses, permissions, offset, device, inode, path. Only pages of code are freed; they
+            // are never written to.
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard fields.count >= 6, fields[1] == "r-xp", fields[5].hasPrefix("/") else { continue }
+            let bounds = fields[0].split(separator: "-").compactMap { UInt(String($0), radix: 16) }
+            guard bounds.count == 2, let start = UnsafeMutableRawPointer(bitPattern: bounds[0]) else { continue }
+            madvise(start, Int(bounds[1] - bounds[0]), MADV_DONTNEED)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import EmulatorCore
 import Platform
 import Proxy
+import Time
 import Understudy
 
 /// A daemon for one command, and the environment in which the command finds it.
@@ -130,4 +131,25 @@ struct Surroundings {
             + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }
             + [(name: "NODE_USE_ENV_PROXY", value: "1")]
     }
+}
+
+/// The machine's host name.
+enum MachineName {
+    static var current: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// The start and the machine of a run.
+struct RunTime {
+    let began = MachineClock.now
+    private let start = ContinuousClock.now
+
+    /// The seconds since the start.
+    var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
+
+    /// The machine's name.
+    var host: String { MachineName.current }
 }

@@ -1,7 +1,8 @@
-import Platform
+import EmulatorCore
 import HTTPServer
 import JSON
-import EmulatorCore
+import Platform
+import Synchronization
 
 // The call GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it
 // had to drop
@@ -125,5 +126,129 @@ extension ControlAPI {
     private static var residentBytes: Int64? {
         let bytes = understudy_resident_bytes()
         return bytes < 0 ? nil : bytes
+    }
+}
+
+extension ControlAPI {
+    /// The schema of `GET health`. Sizes are in bytes; a caller without the control token gets only `status` and
+    /// `version`.
+    static let healthSchema = Schema.members(
+        "Health",
+        [
+            .required("status", .choice(["ok", "failing", "ending"]), "Whether it is ready."),
+            .required("version", .string, "The daemon's version."), .optional("worlds", .count, "How many there are."),
+            .optional("store", storeSchema, "Where worlds are kept."),
+            .optional("ports", .map(of: .count), "What is listened on, by what it serves."),
+            .optional("memory", memorySchema, "What is held, and what had to go."),
+            .optional("connections", .map(of: connectionsSchema), "By server."),
+            .optional("droppedLogLines", .count, "Lines of the log that nobody read."),
+        ])
+
+    private static let storeSchema = Schema.members([
+        .required("kind", .string, "What kind of store."), .required("reachable", .boolean, "Whether it can be used."),
+        .optional("failure", .string, "What is wrong."), .optional("failingSince", .time, "Since when."),
+        .optional("replica", .count, "This daemon's number among those that share it."),
+        .optional(
+            "replicas",
+            .sequence(
+                of: .members([
+                    .required("number", .count, "Its number."), .required("name", .string, "What it is called."),
+                ])), "The daemons that share it."),
+    ])
+
+    private static let connectionsSchema = Schema.members([
+        .required("open", .count, "How many there are."), .optional("limit", .count, "How many there can be."),
+        .optional(
+            "held", .count,
+            "Connections that wait for their answer. If worlds aren't kept in memory, this call's own is one."),
+        .optional("bodyBytes", .count, "What their requests' bodies take."),
+        .optional("refused", .count, "Refused for want of room."),
+        .optional("evicted", .count, "Closed to make room."),
+        .optional("expired", .count, "Closed when their time was up."),
+        .optional("abandoned", .count, "Whose client had gone before the answer."),
+    ])
+
+    private static let allowanceSchema = Schema.members([
+        .required("count", .count, "How many there are."), .required("limit", .count, "How many there can be."),
+        .required("refused", .count, "How many were refused."),
+    ])
+
+    private static let memorySchema = Schema.members([
+        .optional("resident", .count, "What the process takes, where the system says it."),
+        .required(
+            "recording",
+            .members([
+                .required("bytes", .count, "What all recordings take."), .required("limit", .count, "What they may."),
+                .required("dropped", .count, "How many exchanges had to go."),
+            ]), "What is recorded."),
+        .required(
+            "worlds",
+            .members([
+                .required("count", .count, "How many there are."), .required("limit", .count, "How many there can be."),
+                .required("idle", .count, "Dropped after an hour without use."),
+                .required("untouched", .count, "Dropped, with nothing in them, for others."),
+                .required("dropped", .count, "Dropped for others."), .required("refused", .count, "Not made."),
+            ]), "The worlds."),
+        .required("projects", allowanceSchema, "Firebase projects that no seed has."),
+        .required(
+            "streams",
+            .members([
+                .required("count", .count, "How many streams and waiting requests there are."),
+                .required("limit", .count, "How many there can be."),
+                .required("refused", .count, "How many were refused."),
+                .required("bytes", .count, "What waits to be read."), .required("byteLimit", .count, "What may."),
+                .required("dropped", .count, "Streams that were let go because nobody read them."),
+            ]), "Event streams."),
+    ])
+}
+
+/// Counters of the servers and the log, for `health`. The servers are made after the control API, so it refers to them
+/// weakly.
+package final class ProcessGauges: Sendable {
+    package typealias Connections = @Sendable () -> ServerCounters?
+
+    /// Holds the closure of the mail server. A closure that is itself a mutex's value is wrapped once more at each
+    /// reading, and calls go through all the wrappers; a structure's member isn't.
+    private struct MailServer {
+        let connections: @Sendable () -> (open: Int, limit: Int)?
+    }
+
+    private let servers = Mutex<[(name: String, counters: Connections)]>([])
+    private let mail = Mutex<MailServer?>(nil)
+    private let ports = Mutex<[(name: String, port: UInt16)]>([])
+    /// The number of the log's lines that were dropped since the start; `nil` if this program doesn't write the log.
+    let droppedLogLines: (@Sendable () -> Int)?
+    /// Whether the daemon is about to stop.
+    private let ending = Atomic<Bool>(false)
+
+    package init(droppedLogLines: (@Sendable () -> Int)? = nil) { self.droppedLogLines = droppedLogLines }
+
+    package var isEnding: Bool { ending.load(ordering: .relaxed) }
+
+    /// Makes `health` tell balancers from now on that the daemon is about to stop.
+    package func announceEnd() { ending.store(true, ordering: .relaxed) }
+
+    /// Adds a server under its name in `health`: `http`, `https`.
+    package func add(_ name: String, _ counters: @escaping Connections) {
+        servers.withLock { $0.append((name: name, counters: counters)) }
+    }
+
+    /// Adds the SMTP server, which counts its open connections and has a limit of them.
+    package func addMail(_ connections: @escaping @Sendable () -> (open: Int, limit: Int)?) {
+        mail.withLock { $0 = MailServer(connections: connections) }
+    }
+
+    var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?.connections() }
+
+    /// Records a port on which the daemon listens: `http`, `https`, `proxy`.
+    package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }
+
+    /// The ports on which the daemon listens, by name, without worlds' own ports.
+    package var listening: [(name: String, port: UInt16)] { ports.withLock { $0 } }
+
+    var connections: [(name: String, counters: ServerCounters)] {
+        servers.withLock { $0 }.compactMap { server in
+            server.counters().map { (name: server.name, counters: $0) }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Platform
 import Text
 
 /// `application/x-www-form-urlencoded` data, read and written by the WHATWG's rules:
@@ -169,5 +170,48 @@ package enum PercentCoding {
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
             || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}
+
+/// The cookies of a request: <https://datatracker.ietf.org/doc/html/rfc6265#section-4.2>. They are compared byte by
+/// byte, because comparing characters takes quadratic time for a character with many combining marks.
+package struct Cookies {
+    /// The cookies in the order in which they came.
+    package let pairs: [(name: Substring.UTF8View, value: Substring.UTF8View)]
+
+    /// Reads the value of a `Cookie` header. A part without an equals sign isn't a cookie.
+    package init(_ header: String) {
+        pairs = header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
+            let pair = pair.drop { $0 == UInt8(ascii: " ") }
+            guard let mark = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            return (name: pair[..<mark], value: pair[mark...].dropFirst())
+        }
+    }
+
+    /// The value of the first one with this name.
+    package subscript(name: String) -> String? {
+        pairs.first { $0.name.elementsEqual(name.utf8) }.map { String(Substring($0.value)) }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Returns the position of the first such byte. It uses `memchr`, which is faster than `firstIndex(of:)`.
+    package func firstPlace(of byte: UInt8) -> Int? {
+        withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let found = memchr(start, Int32(byte), bytes.count) else { return nil }
+            return startIndex + (UnsafeRawPointer(found) - start)
+        }
+    }
+
+    /// Whether the bytes are the text's UTF-8.
+    package func are(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
+        return withUnsafeBytes { bytes in
+            guard let begin = bytes.baseAddress else { return true }
+            let isSame = text.utf8.withContiguousStorageIfAvailable { text in
+                text.baseAddress.map { memcmp(begin, $0, bytes.count) == 0 } ?? true
+            }
+            return isSame ?? text.utf8.elementsEqual(bytes)
+        }
     }
 }

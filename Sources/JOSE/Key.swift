@@ -144,3 +144,193 @@ package final class Key: @unchecked Sendable {
         return String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
+
+/// OpenSSL's decoder for PEM keys. Making a decoder costs more than reading a key, so one decoder reads many keys. Only
+/// one thread may use it at a time.
+package final class KeyReader {
+    private let context: OpaquePointer
+    /// The memory to which the decoder writes the key.
+    private let target: UnsafeMutablePointer<OpaquePointer?>
+
+    package init() throws(KeyError) {
+        OpenSSL.prepare()
+        target = .allocate(capacity: 1)
+        target.initialize(to: nil)
+        guard let context = understudy_pem_decoder(target) else {
+            target.deallocate()
+            throw KeyError("out of memory")
+        }
+        self.context = context
+        // An empty pass phrase prevents OpenSSL from asking for one on the terminal.
+        OSSL_DECODER_CTX_set_passphrase(context, [0], 0)
+    }
+
+    deinit {
+        OSSL_DECODER_CTX_free(context)
+        target.deallocate()
+    }
+
+    /// Reads the key in `pem`, which the caller then owns; `nil` if there is none.
+    func read(_ pem: [UInt8]) -> OpaquePointer? {
+        target.pointee = nil
+        let isRead = pem.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            var rest = bytes.count
+            return OSSL_DECODER_from_data(context, &position, &rest) == 1
+        }
+        if !isRead { ERR_clear_error() }
+        return isRead ? target.pointee : nil
+    }
+}
+
+extension Key {
+    /// Returns a JSON Web Key (RFC 7517) of the public half, with its members in Apple's order. For a secret, it has no
+    /// key material.
+    package func jwk(keyID: String, algorithm: Algorithm) -> JSONValue {
+        var members = publicMembers
+        members.insert(
+            contentsOf: [("kid", .string(keyID)), ("use", "sig"), ("alg", .string(algorithm.rawValue))],
+            at: members.isEmpty ? 0 : 1)
+        return .object(JSONObject(members))
+    }
+
+    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or
+    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). A modulus must have 2,048 to 8,192 bits and an exponent 64 at most, so
+    /// that verification never becomes expensive.
+    package convenience init(jwk: JSONValue) throws(KeyError) {
+        func member(_ name: String) throws(KeyError) -> [UInt8] {
+            guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024
+            else { throw KeyError("the JWK's member \"\(name)\" is missing or isn't base64url") }
+            return bytes
+        }
+        OpenSSL.prepare()
+        let made: OpaquePointer?
+        switch jwk["kty"]?.string {
+        case "RSA":
+            let modulus = try member("n")
+            let exponent = try member("e")
+            // RFC 7518 section 3.3 requires 2,048 bits or more. OpenSSL would accept a modulus of 0.
+            guard let first = modulus.firstIndex(where: { $0 != 0 }), modulus.count - first >= 256,
+                let firstOfExponent = exponent.firstIndex(where: { $0 != 0 }), exponent.count - firstOfExponent <= 8
+            else {
+                throw KeyError(
+                    "the JWK's modulus has fewer than 2048 bits, or its exponent is 0 or longer than 64 bits")
+            }
+            made = understudy_rsa_public(modulus, modulus.count, exponent, exponent.count)
+        case "EC" where jwk["crv"]?.string.flatMap { Curve(rawValue: $0) } != nil:
+            let point = try [0x04] + member("x") + member("y")
+            made = understudy_ec_public(jwk["crv"]?.string ?? "", point, point.count)
+        case "OKP" where jwk["crv"]?.string == "Ed25519":
+            let point = try member("x")
+            made = point.count == 32 ? EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count) : nil
+        default:
+            throw KeyError(
+                "a JWK with kty \(jwk["kty"]?.string ?? "missing"): only RSA, EC (P-256, P-384, P-521) and OKP Ed25519 are used here"
+            )
+        }
+        guard let made else { throw KeyError("the JWK's numbers make no key") }
+        try self.init(owning: made, isPrivate: false)
+    }
+
+    /// The members of a JWK that must stay secret: <https://datatracker.ietf.org/doc/html/rfc7518#section-6>.
+    package static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+    /// Returns the SHA-256 thumbprint of a public JWK, over the members that its `kty` requires and no others:
+    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>; for OKP,
+    /// <https://datatracker.ietf.org/doc/html/rfc8037#section-2>.
+    package static func thumbprint(of jwk: JSONValue) -> String {
+        let names =
+            switch jwk["kty"]?.string {
+            case "RSA": ["e", "kty", "n"]
+            case "EC": ["crv", "kty", "x", "y"]
+            default: ["crv", "kty", "x"]
+            }
+        let members = names.compactMap { name in jwk[name].map { (name, $0) } }
+        return Base64URL.encode(Digest.sha256(JSONValue.object(JSONObject(members)).text))
+    }
+}
+
+extension Key {
+    package static func generateRSA(bits: Int = 2048) throws(KeyError) -> Key {
+        try generated(understudy_generate_rsa(UInt32(bits)), "RSA")
+    }
+
+    package static func generateP256() throws(KeyError) -> Key { try generate(on: .p256) }
+
+    private static func generate(on curve: Curve) throws(KeyError) -> Key {
+        try generated(understudy_generate_ec(curve.rawValue), curve.rawValue)
+    }
+
+    package static func generateEd25519() throws(KeyError) -> Key {
+        try generated(understudy_generate_ed25519(), "Ed25519")
+    }
+
+    /// Makes a new key for `algorithm`. For HS256, it is a secret of 32 bytes.
+    package static func generate(for algorithm: Algorithm) throws(KeyError) -> Key {
+        switch algorithm {
+        case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: return try generateRSA()
+        case .es256: return try generate(on: .p256)
+        case .es384: return try generate(on: .p384)
+        case .es512: return try generate(on: .p521)
+        case .edDSA: return try generateEd25519()
+        case .hs256:
+            var random = Randomness(seed: nil)
+            return try Key(secret: random.bytes(32))
+        }
+    }
+
+    private static func generated(
+        _ make: @autoclosure () -> OpaquePointer?, _ name: String
+    ) throws(KeyError) -> Key {
+        OpenSSL.prepare()
+        guard let pointer = make() else { throw KeyError("\(name) key generation failed") }
+        return try Key(owning: pointer, isPrivate: true)
+    }
+
+    /// Makes an HS256 key of a secret, such as a client secret for `client_secret_jwt`, whose UTF-8 is the key:
+    /// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
+    package convenience init(secret: [UInt8]) throws(KeyError) {
+        OpenSSL.prepare()
+        guard !secret.isEmpty, let pointer = EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, nil, secret, secret.count)
+        else { throw KeyError("the secret can't be used as a key: is it empty?") }
+        try self.init(owning: pointer, isPrivate: true)
+    }
+}
+
+/// The elliptic curves of ECDSA, as a JSON Web Key's `crv` names them: <https://datatracker.ietf.org/doc/html/rfc7518#section-6.2.1.1>.
+enum Curve: String, CaseIterable {
+    case p256 = "P-256"
+    case p384 = "P-384"
+    case p521 = "P-521"
+
+    /// Finds a curve by its name in OpenSSL.
+    init?(group: String) {
+        guard let curve = Curve.allCases.first(where: { $0.group == group }) else { return nil }
+        self = curve
+    }
+
+    var group: String {
+        switch self {
+        case .p256: "prime256v1"
+        case .p384: "secp384r1"
+        case .p521: "secp521r1"
+        }
+    }
+
+    var kind: Key.Kind {
+        switch self {
+        case .p256: .p256
+        case .p384: .p384
+        case .p521: .p521
+        }
+    }
+
+    /// The bytes of a coordinate, and of each of the two numbers in a signature.
+    var width: Int {
+        switch self {
+        case .p256: 32
+        case .p384: 48
+        case .p521: 66
+        }
+    }
+}

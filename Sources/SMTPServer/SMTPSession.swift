@@ -300,3 +300,120 @@ package struct SMTPSession: Sendable {
         }
     }
 }
+
+extension SMTPSession {
+    static let tooLong = SMTPReply(552, "5.3.4", "a message has \(messageLimit) octets at most")
+
+    /// The refusal of an address that isn't ASCII: <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
+    static let notASCII = SMTPReply(553, "5.6.7", "an address beyond ASCII needs SMTPUTF8 with MAIL FROM")
+
+    /// Returns the refusal of a MAIL command with these parameters, or `nil` if they are fine.
+    static func refusal(of parameters: [MailPath.Parameter]) -> SMTPReply? {
+        for parameter in parameters {
+            switch parameter.name {
+            case "SIZE":
+                guard let size = parameter.value.flatMap({ UInt64($0) }) else {
+                    return SMTPReply(501, "5.5.4", "SIZE is a number")
+                }
+                guard size <= UInt64(messageLimit) else { return tooLong }
+            case "BODY":
+                guard ["7BIT", "8BITMIME"].contains(parameter.value?.uppercased()) else {
+                    return SMTPReply(501, "5.5.4", "BODY is 7BIT or 8BITMIME")
+                }
+            case "SMTPUTF8", "AUTH": break
+            default: return SMTPReply(555, "5.5.4", "MAIL FROM has no parameter \(parameter.name) here")
+            }
+        }
+        return nil
+    }
+}
+
+/// A server's reply to a command: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
+package struct SMTPReply: Sendable, Equatable {
+    /// The code, of three digits. From 400 on, the command was refused.
+    package let code: Int
+    /// The enhanced status code such as `5.1.1`, if there is one: <https://www.rfc-editor.org/rfc/rfc3463>.
+    package let status: String?
+    /// The text, at least one line.
+    package let lines: [String]
+
+    package init(_ code: Int, _ status: String? = nil, _ lines: String...) {
+        self.init(code, status, lines: lines)
+    }
+
+    package init(_ code: Int, _ status: String?, lines: [String]) {
+        self.code = min(max(code, 200), 599)
+        self.status = status
+        self.lines = lines.isEmpty ? [""] : lines.map(SMTPReply.printable)
+    }
+
+    /// Whether the command was refused, temporarily or permanently.
+    package var isRefusal: Bool { code >= 400 }
+
+    /// The reply in the form in which it is sent.
+    package var text: String {
+        var text = ""
+        for (place, line) in lines.enumerated() {
+            text += "\(code)\(place + 1 < lines.count ? "-" : " ")"
+            if let status { text += "\(status) " }
+            text += "\(line)\r\n"
+        }
+        return text
+    }
+
+    /// The most octets of a line's text. Section 4.5.3.1.5 limits a reply line to 512 octets with its code and its end.
+    private static let lineLimit = 480
+
+    /// Replaces control characters. The text may quote a client, which must not be able to begin a line of its own.
+    private static func printable(_ line: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in line.utf8.prefix(lineLimit) { bytes.append(byte < 0x20 || byte == 0x7F ? 0x3F : byte) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension SMTPSession {
+    /// The connection's next step.
+    package enum Step: Sendable {
+        case reply(SMTPReply)
+        /// Reply, and read the message's data.
+        case data(SMTPReply)
+        /// Reply, and begin TLS; the session continues with `didStartTLS`.
+        case startTLS(SMTPReply)
+        /// Reply, if there is a reply, and close the connection.
+        case close(SMTPReply?)
+
+        package var reply: SMTPReply? {
+            switch self {
+            case .reply(let reply), .data(let reply), .startTLS(let reply): reply
+            case .close(let reply): reply
+            }
+        }
+    }
+
+    /// The result of a line.
+    package struct Turn: Sendable {
+        package let step: Step
+        /// The delay before the answer is sent.
+        package internal(set) var delay = Duration.zero
+        /// The line without secrets.
+        package internal(set) var shown = ""
+        /// The verb of a command that the session refused by itself.
+        package internal(set) var refused: String?
+
+        init(_ step: Step) { self.step = step }
+
+        static func reply(_ code: Int, _ status: String?, _ line: String) -> Turn {
+            Turn(.reply(SMTPReply(code, status, line)))
+        }
+    }
+}
+
+extension SMTPSession.Turn {
+    func showing(_ line: String) -> Self {
+        guard shown.isEmpty else { return self }
+        var turn = self
+        turn.shown = line
+        return turn
+    }
+}

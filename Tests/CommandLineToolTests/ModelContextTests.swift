@@ -31,8 +31,8 @@ struct ModelContextTests {
         #expect(result.status == 0)
         #expect(result.answers.count == 3)
         #expect(result.answers.first?["result"]?["serverInfo"]?["name"]?.string == "understudy")
-        let signIns = result.answers.last?["result"]?["structuredContent"]?["signIns"]
-        #expect(signIns?.text.contains("com.example.app") == true)
+        let flows = result.answers.last?["result"]?["structuredContent"]?["flows"]
+        #expect(flows?.text.contains("com.example.app") == true)
         #expect(result.errors.contains("com.example.apq"))
     }
 

@@ -30,3 +30,76 @@ enum AnswerSize {
         return "\(Place.shortened(text, to: limit)) (\(text.utf8.count) bytes in all)"
     }
 }
+
+/// Shortens an answer that is too long, and records what was left out.
+struct AnswerCutting {
+    let textLimit: Int
+    let countLimit: Int
+    private var places: [String] = []
+
+    init(textLimit: Int, countLimit: Int) {
+        self.textLimit = textLimit
+        self.countLimit = countLimit
+    }
+
+    private static let listed = 10
+
+    /// The positions of shortened lists and maps; `nil` if only texts were cut, which show it themselves.
+    var notes: JSONValue? {
+        guard !places.isEmpty else { return nil }
+        let rest = places.count - AnswerCutting.listed
+        let shown = places.prefix(AnswerCutting.listed) + (rest > 0 ? [Issues.more(rest)] : [])
+        return .array(shown.map { .string($0) })
+    }
+
+    /// Returns the value shortened. The members of an object that `schema` lists stay.
+    mutating func cut(_ value: JSONValue, _ schema: Schema, at place: String) -> JSONValue {
+        switch value {
+        case .string(let text):
+            if case .choice = schema { return value }
+            return .string(AnswerSize.cut(text, to: textLimit))
+        case .array(let items):
+            note(items.count, "elements", at: place)
+            let inner = AnswerCutting.alternative(schema, for: value).elements
+            return .array(
+                items.prefix(countLimit).enumerated().map { cut($1, inner, at: Place.step(place, "[\($0)]")) })
+        case .object(let object): return .object(cut(object, AnswerCutting.alternative(schema, for: value), at: place))
+        default: return value
+        }
+    }
+
+    private mutating func cut(_ object: JSONObject, _ schema: Schema, at place: String) -> JSONObject {
+        if case .object(let known) = schema {
+            return JSONObject(
+                object.members.map { member in
+                    (
+                        member.key,
+                        cut(member.value, known[member.key]?.schema ?? .any, at: Place.step(place, ".\(member.key)"))
+                    )
+                })
+        }
+        var inner = Schema.any
+        if case .map(let schema) = schema { inner = schema }
+        note(object.count, "members", at: place)
+        return JSONObject(
+            object.members.prefix(countLimit).map { member in
+                (member.key, cut(member.value, inner, at: Place.step(place, ".\(member.key)")))
+            })
+    }
+
+    private mutating func note(_ count: Int, _ what: String, at place: String) {
+        guard count > countLimit else { return }
+        places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
+    }
+
+    /// Returns the alternative of a schema that fits the value.
+    private static func alternative(_ schema: Schema, for value: JSONValue) -> Schema {
+        switch schema {
+        case .nullable(let schema): return alternative(schema, for: value)
+        case .either(let first, let second):
+            let first = alternative(first, for: value)
+            return first.issues(in: LocatedJSON(value, file: "")).isEmpty ? first : alternative(second, for: value)
+        default: return schema
+        }
+    }
+}

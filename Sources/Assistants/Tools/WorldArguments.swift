@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import ModelContextProtocol
 import Time
 
 /// The argument `world`, which every tool about a world has.
@@ -37,4 +38,17 @@ extension JSONValue {
 
     /// The time that a call may wait.
     var wait: Duration { (self["wait"]?.string.flatMap { TimeSpan($0) } ?? .zero).duration }
+}
+
+extension DaemonTools {
+    var reset: Tool {
+        let call = DeclaredCall("POST", "reset")
+        return Tool(
+            "reset_world", title: "Begin a world afresh", .changes,
+            "Begins a world afresh from its seed: sign-ins, tokens, orders, clock, mail and recording go.",
+            arguments: WorldChoice.self, answers: call.answer.answered
+        ) { choice, _ throws(ToolFailure) in
+            try daemon.answer("POST", "reset", about: .world(choice.world), as: call.answer)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import JSON
 
 /// Reads sign-ins from a world's recording. It works on the store's queue: the first reading of an exchange takes some
 /// time.
@@ -123,5 +124,86 @@ package struct FlowReader: Sendable {
         if let diagnosis = control.shownDiagnosis(of: failure.known) { return diagnosis }
         let document = ExchangeDocument(failure.known, masksSecrets: control.masksSecrets)
         return failure.exchange.fault.map { document.shown($0) } ?? "answered \(failure.exchange.response.status)"
+    }
+}
+
+/// Conditions on sign-ins: of the inspector's list, and of `GET flows`.
+package struct FlowFilter: Sendable {
+    /// The name of a provider.
+    package var provider: String?
+    /// A part of the client's ID.
+    package var client: String?
+    /// Whether it was refused, cancelled, or made to fail.
+    package var isRefused: Bool?
+    /// Whether only flows are taken that aren't finished.
+    package var isUnfinished = false
+    /// A text in the flow's summary; case is ignored.
+    package var text: String?
+    /// Whether requests for just a key set or a discovery document are taken, too.
+    package var takesQuiet = false
+
+    package init() {}
+
+    init(_ fields: inout Fields) {
+        isRefused = fields.optional(
+            "refused", .boolean, "Whether something stopped it: a refusal, the person or an ordered fault.")
+        isUnfinished = fields("unfinished", .boolean, default: false, "true: only those that aren't finished.")
+        provider = fields.optional(
+            "provider", .text(.nonEmpty), "The name of a provider that took part, as in the seed: \"apple\".")
+        client = fields.optional("client", .text(.nonEmpty), "A part of the client ID.")
+        text = fields.optional(
+            "text", .text(.nonEmpty), "A text, in any case: of the diagnosis, the person, the client or an ID.")
+        takesQuiet = fields(
+            "all", .boolean, default: false, "true: also what only asked for a key set or a discovery document.")
+    }
+
+    func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {
+        if flow.isQuiet, !takesQuiet { return false }
+        if let isRefused, isRefused != (flow.failure != nil) { return false }
+        if isUnfinished, flow.ending != .unfinished { return false }
+        if let client, !(flow.client.map { TextSearch(client).isFound(in: $0) } ?? false) { return false }
+        if let provider, !flow.providerNames.contains(provider) { return false }
+        guard let text else { return true }
+        let wanted = TextSearch(text)
+        return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
+    }
+
+    /// Returns the texts that a search examines.
+    private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
+        var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.name, flow.ending.title]
+        texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }
+        switch reader.person(of: flow) {
+        case .account(let account): texts += [account.id, account.fullName, account.email]
+        case .text(let text): texts.append(text)
+        case nil: break
+        }
+        return texts
+    }
+}
+
+/// A flow's position in the list: the time of its last answer, in microseconds since 1970, and the number of that
+/// exchange.
+///
+/// Daemons that share a recording agree on positions. Their copies of it may have exchanges in different orders.
+package struct FlowPlace: Comparable, Sendable {
+    private let time: Int64
+    private let number: Int
+
+    package init(of exchanges: [KnownExchange]) {
+        (time, number) = exchanges.map(\.exchange.answered).max { $0 < $1 } ?? (0, 0)
+    }
+
+    /// Parses the text that `text` writes. Without a number, the position is before all exchanges of that microsecond.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let time = parts.first.flatMap({ Int64($0) }) else { return nil }
+        guard let number = parts.count > 1 ? Int(parts[1]) : 0 else { return nil }
+        (self.time, self.number) = (time, number)
+    }
+
+    package var text: String { "\(time).\(number)" }
+
+    package static func < (left: FlowPlace, right: FlowPlace) -> Bool {
+        (left.time, left.number) < (right.time, right.number)
     }
 }

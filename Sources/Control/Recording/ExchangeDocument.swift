@@ -1,7 +1,7 @@
+import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
-import EmulatorCore
 import Time
 
 /// An exchange for display: as JSON, as an entry of a HAR file, and for pages. Secrets are masked if they are to be.
@@ -159,5 +159,195 @@ package struct ExchangeDocument: Sendable {
                 "claims": .object(found.token.claims), "signed": .bool(!found.token.signature.isEmpty),
             ]
         }
+    }
+}
+
+extension ExchangeDocument {
+    /// The schema of an exchange.
+    static let schema = Schema.members(
+        "Exchange",
+        [
+            .required("id", .string, "By which answers, diagnoses and the log name it."),
+            .required("flow", .string, "The first exchange of the sign-in that it belongs to."),
+            .optional("parent", .string, "The exchange for which the daemon sent itself this one, or \"scenario\"."),
+            .required("time", .time, "The world's time."),
+            .required("durationMilliseconds", .number(0...1e15), "How long the answer took."),
+            .optional("host", .string, "The provider's host; without it, the daemon's own address."),
+            .required("path", .string, "The path on that host."), .required("method", .string, "The method."),
+            .optional("client", .string, "Whose request it is, where that is known."),
+            .optional("mail", mailSchema, "For mail: its envelope."),
+            .required("status", .integer(0...999), "The answer's status."),
+            .optional("diagnosis", .string, "Why it was refused."),
+            .optional("note", .string, "What surprises in an answer that refuses nothing."),
+            .optional("fault", .string, "The ordered fault that happened here."),
+            .required("request", requestSchema, "What was asked."),
+            .required("response", responseSchema, "What was answered."),
+            .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens in it."),
+            .optional("world", .string, "Its world, where several worlds are asked for."),
+            .optional("gone", .boolean, "Whether that world is gone, or was reset since."),
+        ])
+
+    private static let mailSchema = Schema.members([
+        .optional("from", .string, "Who sends it."), .required("to", .strings(), "Who gets it."),
+        .optional("user", .string, "Who signed in."),
+        .required("tls", .boolean, "Whether the connection is encrypted."),
+        .required("messages", .strings(), "What lies in the inbox because of it."),
+    ])
+
+    private static let headersSchema = Schema.sequence(
+        of: .members([.required("name", .string, "Its name."), .required("value", .string, "Its value.")]))
+
+    private static let bodyFields: [Schema.Field] = [
+        .optional("bodySize", .count, "How many bytes it has, where not all are shown."),
+        .optional("bodyShown", .count, "How many of them are shown."),
+        .optional("body", .string, "The body, as text."),
+        .optional("bodyBase64", .string, "The body, where it isn't UTF-8."),
+    ]
+
+    private static let requestSchema = Schema.members(
+        [
+            .required("target", .string, "Path and query, as they were sent."),
+            .required("headers", headersSchema, "Its headers."),
+        ] + bodyFields)
+
+    private static let responseSchema = Schema.members(
+        [
+            .required("headers", headersSchema, "Its headers."),
+            .optional("disconnected", .choice(["beforeHeaders", "midBody"]), "Where the connection was closed."),
+        ] + bodyFields)
+
+    private static let tokenSchema = Schema.members([
+        .required("place", .string, "Where it is."), .required("header", .map(of: .any), "What its header says."),
+        .required("claims", .map(of: .any), "What it claims."),
+        .required("signed", .boolean, "Whether it has a signature."),
+    ])
+
+    static let listSchema = Schema.members(
+        "Exchanges",
+        [
+            .required("requests", .sequence(of: schema), "The exchanges, the oldest first."),
+            .optional("last", .string, "The ID of the last one here."),
+            .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
+            .optional("dropped", .count, "How many exchanges of the world had to make room."),
+        ])
+
+    /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>
+    static let harSchema = Schema.members(
+        "HTTPArchive",
+        [
+            .required(
+                "log",
+                .members([
+                    .required("version", .choice(["1.2"]), "The format's version."),
+                    .required("creator", .map(of: .string), "Who wrote it."),
+                    .optional("pages", .sequence(of: .any), "A page for each world, where several are asked for."),
+                    .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
+                    .required("entries", .sequence(of: .any), "The exchanges."),
+                    .optional("comment", .string, "How to go on, if there are more."),
+                ]), "The archive: HAR 1.2.")
+        ])
+}
+
+extension ExchangeDocument {
+    /// The exchange as an entry of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/#entries>
+    var harEntry: JSONValue {
+        let exchange = known.exchange
+        let base = "https://\(exchange.host ?? "localhost")"
+        let query = exchange.request.queryForm.fields.map { field -> JSONValue in
+            ["name": .string(field.name), "value": .string(shown(field.value))]
+        }
+        var request = JSONObject([
+            ("method", .string(exchange.request.method)),
+            ("url", .string(base + shown(encoded: exchange.path + (exchange.request.query.map { "?\($0)" } ?? "")))),
+            ("httpVersion", "HTTP/1.1"), ("cookies", []), ("headers", headers(exchange.request.headers)),
+            ("queryString", .array(query)), ("headersSize", -1),
+            ("bodySize", .integer(Int64(exchange.requestBodySize))),
+        ])
+        if !exchange.request.body.isEmpty {
+            request["postData"] = [
+                "mimeType": .string(exchange.request.header("Content-Type") ?? ""),
+                "text": .string(
+                    harText(exchange.request.body, exchange.requestBodySize, exchange.request.header("Content-Type"))),
+            ]
+        }
+        let response: JSONValue = [
+            "status": .integer(Int64(exchange.response.status)), "statusText": "", "httpVersion": "HTTP/1.1",
+            "cookies": [], "headers": headers(exchange.response.headers),
+            "content": [
+                "size": .integer(Int64(exchange.responseBodySize)),
+                "mimeType": .string(exchange.response.header("Content-Type") ?? ""),
+                "text": .string(
+                    harText(
+                        exchange.response.body, exchange.responseBodySize, exchange.response.header("Content-Type"))),
+            ],
+            "redirectURL": .string(shown(encoded: exchange.response.header("Location") ?? "")), "headersSize": -1,
+            "bodySize": .integer(Int64(exchange.responseBodySize)),
+        ]
+        let milliseconds = Double(exchange.duration) / 1000
+        var entry = JSONObject([
+            ("startedDateTime", .string(Instant.text(microseconds: exchange.began))),
+            ("time", .number(milliseconds)), ("request", .object(request)), ("response", response), ("cache", [:]),
+            ("timings", ["send": 0, "wait": .number(milliseconds), "receive": 0]),
+        ])
+        entry["comment"] = (diagnosis ?? note).map { .string($0) }
+        return .object(entry)
+    }
+
+    private func harText(_ body: [UInt8], _ size: Int, _ type: String?) -> String {
+        isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
+    }
+
+    /// Returns a HAR file. `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes
+    /// each world a page of the archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    static func har(
+        _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
+    ) -> JSONValue {
+        var log = JSONObject([
+            ("version", "1.2"), ("creator", ["name": "Understudy", "version": .string(version)]),
+        ])
+        if worlds { log["pages"] = .array(pages(documents)) }
+        // All entries are HTTP exchanges. A viewer skips members that begin with an underscore:
+        // http://www.softwareishard.com/blog/har-12-spec/#customFields
+        let mail = documents.filter { $0.known.exchange.mail != nil }
+        if !mail.isEmpty { log["_mail"] = .array(mail.map(\.json)) }
+        log["entries"] = .array(
+            documents.filter { $0.known.exchange.mail == nil }.map { document in
+                guard worlds, case .object(var entry) = document.harEntry else { return document.harEntry }
+                entry["pageref"] = .string(document.known.exchange.world)
+                return .object(entry)
+            })
+        log["comment"] = last.map { .string("there are more: ask for those after=\($0)") }
+        return ["log": .object(log)]
+    }
+
+    private static func pages(_ documents: [ExchangeDocument]) -> [JSONValue] {
+        var seen: Set<String> = []
+        return documents.map(\.known.exchange).filter { seen.insert($0.world).inserted }.map { exchange in
+            [
+                "startedDateTime": .string(Instant.text(microseconds: exchange.began)), "id": .string(exchange.world),
+                "title": .string("the world \(exchange.world)"), "pageTimings": [:],
+            ]
+        }
+    }
+}
+
+/// Parts of recorded exchanges for pages, with secrets masked if they are to be.
+extension ControlAPI {
+    /// Returns the diagnosis; `nil` if the exchange wasn't refused.
+    package func shownDiagnosis(of known: KnownExchange) -> String? {
+        guard masksSecrets else { return known.exchange.diagnosis }
+        return ExchangeDocument(known, masksSecrets: true).diagnosis
+    }
+
+    /// Returns the path, without the query.
+    package func shownPath(of known: KnownExchange) -> String {
+        guard masksSecrets else { return known.exchange.path }
+        return Mask(known.exchange).apply(toEncoded: known.exchange.path)
+    }
+
+    /// Returns all of these exchanges as one HAR file; `GET requests` gives them page by page.
+    package func archive(of known: [KnownExchange]) -> Response {
+        let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
+        return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))
     }
 }

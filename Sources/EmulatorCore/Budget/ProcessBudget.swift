@@ -1,6 +1,8 @@
 import HTTPServer
 import JOSE
 import Logging
+import Synchronization
+import Time
 
 /// The limits of the whole process, for all worlds together, and counts of what was dropped because of them.
 package final class ProcessBudget: Sendable {
@@ -31,5 +33,129 @@ package final class ProcessBudget: Sendable {
         notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
         recordings = RecordingStore(
             limit: recordingLimit, keepingRefusals: keepingRefusals, keeper: keeper, notices: notices)
+    }
+}
+
+/// Limits the number of things that exist at once. Each counts while its lease exists.
+package final class Allowance: Sendable {
+    package let limit: Int
+    private let taken = Atomic<Int>(0)
+    private let refusals = Atomic<Int>(0)
+
+    package init(limit: Int) { self.limit = limit }
+
+    package var count: Int { taken.load(ordering: .relaxed) }
+    /// The number of refused requests for a lease.
+    package var refused: Int { refusals.load(ordering: .relaxed) }
+
+    /// Returns a lease; `nil` when the limit is reached.
+    package func take() -> Lease? {
+        guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+            taken.wrappingSubtract(1, ordering: .relaxed)
+            refusals.wrappingAdd(1, ordering: .relaxed)
+            return nil
+        }
+        return Lease(of: self)
+    }
+
+    /// Counts a refusal for another reason than the limit.
+    package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
+
+    /// A place under the limit, taken until the last reference to the lease is gone.
+    package final class Lease: Sendable {
+        private let allowance: Allowance
+
+        fileprivate init(of allowance: Allowance) { self.allowance = allowance }
+
+        deinit { allowance.taken.wrappingSubtract(1, ordering: .relaxed) }
+    }
+}
+
+/// Logs warnings without repeating them: each kind once a minute at most, and one-time messages once.
+package final class Notices: Sendable {
+    private static let interval = 60
+    private let logger: Logger
+    /// The time when each kind was logged last, in seconds of the machine's monotonic clock.
+    private let told = Mutex<[Kind: Int]>([:])
+    /// The one-time messages that were logged.
+    private let said = Mutex<Set<String>>([])
+    private static let saidLimit = 200
+
+    package enum Kind: Hashable, Sendable {
+        case recordings
+        case streams
+        case listeners
+        case worlds
+        case projects
+        case keys
+        case stores
+    }
+
+    package init(_ logger: Logger) { self.logger = logger }
+
+    package func tell(_ kind: Kind, _ message: @autoclosure () -> String) {
+        let now = MachineClock.uptime
+        let isDue = told.withLock { told in
+            if let last = told[kind], now - last < Notices.interval { return false }
+            told[kind] = now
+            return true
+        }
+        if isDue { logger.warning("\(message())") }
+    }
+
+    /// Logs a warning that can't be repeated.
+    package func warn(_ message: String) { logger.warning("\(message)") }
+
+    /// Logs a message once while the process runs. After 200 different messages, new ones aren't logged.
+    package func tellOnce(_ message: String) {
+        let isNew = said.withLock { $0.count < Notices.saidLimit && $0.insert(message).inserted }
+        if isNew { logger.notice("\(message)") }
+    }
+}
+
+/// Limits the number and the memory of the seeds that worlds have of their own.
+package final class SeedBudget: Sendable {
+    package static let limit = 1_000
+    /// The bytes of memory for the seeds of all worlds, as ``weight(bytes:endpoints:)`` estimates it.
+    package static let byteLimit = 1 << 30
+
+    private let taken = Mutex((count: 0, bytes: 0))
+
+    package init() {}
+
+    package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
+
+    /// Returns an estimate of the bytes of memory that a seed takes, from measurements: Firebase projects take the most
+    /// for each byte of JSON. Each endpoint takes some more, and each OpenID issuer has endpoints of its own.
+    static func weight(bytes: Int, endpoints: Int) -> Int { bytes * 64 + endpoints * 2_048 }
+
+    /// Reserves memory for a seed of so many bytes of JSON. Returns `nil` when there isn't enough.
+    package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
+        let bytes = SeedBudget.weight(bytes: bytes, endpoints: played.endpoints.count)
+        let isTaken = taken.withLock { taken in
+            guard taken.count < SeedBudget.limit, bytes <= SeedBudget.byteLimit - taken.bytes else { return false }
+            taken.count += 1
+            taken.bytes += bytes
+            return true
+        }
+        return isTaken ? Lease(bytes, of: self) : nil
+    }
+
+    /// A reservation of memory, held until the last reference to the lease is gone.
+    package final class Lease: Sendable {
+        private let bytes: Int
+        private let budget: SeedBudget
+
+        fileprivate init(_ bytes: Int, of budget: SeedBudget) {
+            self.bytes = bytes
+            self.budget = budget
+        }
+
+        deinit {
+            budget.taken.withLock { taken in
+                taken.count -= 1
+                taken.bytes -= bytes
+            }
+        }
     }
 }

@@ -163,3 +163,56 @@ package struct Address: Sendable, Equatable {
     /// Returns the URL of `host` in the subdomain form, which browsers treat as another site than `localhost`.
     package func subdomainBase(of host: String) -> String { "\(scheme)://\(host).\(localhost)\(worldPrefix)" }
 }
+
+/// Rules for host names: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
+package enum HostName {
+    /// Returns whether the text is a DNS name in lower case, and not an address. If `isLocal`, a machine's own name, it
+    /// may have capitals and underscores, as container engines give out, and be a number.
+    package static func isValid(_ name: String, isLocal: Bool = false) -> Bool {
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+        func isAllowed(_ byte: UInt8) -> Bool {
+            isDigit(byte) || byte == UInt8(ascii: "-") || (0x61...0x7A).contains(isLocal ? byte | 0x20 : byte)
+                || isLocal && byte == UInt8(ascii: "_")
+        }
+        return name.utf8.count <= 253
+            && labels.allSatisfy { label in
+                (1...63).contains(label.count) && label.allSatisfy { isAllowed($0) }
+                    && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+            } && (isLocal || !(labels.last?.allSatisfy { isDigit($0) } ?? true))
+    }
+}
+
+/// A short address at the daemon's own name: paths below `prefix` are those below `path` at `host`.
+package struct HostAlias: Sendable, Equatable {
+    /// The prefix, such as `/oidc/corp`. An empty one is for paths that the daemon itself doesn't serve.
+    package let prefix: String
+    package let host: String
+    /// The path without a slash at its end; empty for all of the host.
+    package let path: String
+
+    package init(prefix: String, host: String, path: String) {
+        self.prefix = prefix
+        self.host = host
+        self.path = path
+    }
+
+    /// Returns the rest of a path at `host` after the alias's own; `nil` when it isn't below it.
+    package func rest(of path: String, at host: String) -> Substring? {
+        guard host == self.host, path.hasPrefix(self.path) else { return nil }
+        let rest = path.dropFirst(self.path.count)
+        return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
+    }
+
+    /// Returns the short addresses of a path at `host`, by this alias: `/oidc/corp/token` for `/token` at
+    /// `login.corp.example`.
+    func shortened(_ path: String, at host: String) -> [String] {
+        guard host == self.host else { return [] }
+        let below = rest(of: path, at: host).map { [prefix + $0] } ?? []
+        return below + HostAlias.metadata.filter { path == $0 + self.path }.map { $0 + prefix }
+    }
+
+    /// The beginnings of the paths of a server's metadata by RFC 8414 section 3.1, and of OpenID Connect's by section
+    /// 5. The server's own path follows.
+    package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
+}

@@ -278,3 +278,120 @@ package final class Dispatcher: Sendable {
     /// The methods whose requests change nothing, unless they issue a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 }
+
+// Answers before they are sent: they are recorded and logged.
+
+extension Dispatcher {
+    /// Returns the answer to a request whose handler has thrown an error.
+    @Sendable func refusal(of error: any Error) -> Response {
+        switch error {
+        case let failure as StoreFailure:
+            worlds.budget.notices.tell(.stores, failure.diagnosis.line)
+            return failure.response
+        case let error as any AnswerableError: return error.response
+        case let refusal as NamedWorld.Refusal: return noWorld(refusal)
+        default:
+            logger.error("\(error)")
+            return Dispatcher.defect
+        }
+    }
+
+    /// Adds the request's ID to the answer, and records and logs the exchange.
+    func complete(
+        _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
+    ) -> Response {
+        let time = context.world.now
+        var response = response
+        if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
+            // A late answer, or a token that a fault changed, isn't a refusal.
+            response =
+                response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
+        }
+        response = identified(response, context.request, at: context.address, id: context.id)
+        context.world.recording.add(
+            RecordedExchange(
+                id: context.id, parent: context.parent, world: context.world.name, host: context.address.host,
+                path: context.address.path, client: client,
+                request: controlToken?.withheld(from: context.request) ?? context.request, response: response,
+                time: time, began: context.began,
+                duration: MachineClock.microseconds - context.began,
+                fault: fault.flatMap { $0.isUsed ? $0.summary : nil }))
+        return response
+    }
+
+    func identified(_ response: Response, _ request: Request, at address: Address, id: String) -> Response {
+        var response = response
+        response.headers.append((name: Dispatcher.requestHeader, value: id))
+        if request.header("Origin") != nil { Dispatcher.expose(in: &response) }
+        if response.header(Diagnosis.headerName) != nil,
+            response.header("Content-Type")?.hasPrefix("text/html") ?? false
+        {
+            response.body = Page.linked(response.body, base: address.ownBase, id: id)
+        }
+        let diagnosis = response.header(Diagnosis.headerName) ?? response.header(Note.headerName)
+        if diagnosis != nil || logger.logLevel <= .debug {
+            // Queries and bodies have codes and secrets, so only the path is logged.
+            var metadata: Logger.Metadata = [
+                "request": "\(id)", "status": "\(response.status)", "method": "\(request.method)",
+                "path": "\(Diagnosis.visible("\(address.host ?? "")\(address.path)"))",
+            ]
+            if address.world != worlds.unnamed { metadata["world"] = "\(address.world)" }
+            if let diagnosis {
+                logger.info("\(diagnosis)", metadata: metadata)
+            } else {
+                logger.debug("answered", metadata: metadata)
+            }
+        }
+        return response
+    }
+}
+
+extension Response {
+    /// Whether the response is an error by its status, or incomplete.
+    fileprivate var isRefusal: Bool {
+        switch delivery {
+        case .dropped, .cut: true
+        case .whole, .stream: status >= 400
+        }
+    }
+}
+
+extension Dispatcher {
+    /// Returns whether the host is played by the daemon's seed.
+    package func plays(_ host: String) -> Bool { endpoints.serves(host) }
+
+    /// Returns what answers a request at a played host: the provider's name, and whether it is an authorization
+    /// endpoint. Returns `nil` if nothing is served there.
+    package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
+        guard case .found(let entry, _) = endpoints.match(method, host: host, path: path) else { return nil }
+        return (entry.provider?.name, entry.endpoint.traits?.authorizes ?? false)
+    }
+}
+
+extension Dispatcher: Network {
+    package func makeID() -> String { nextID() }
+
+    package func plays(_ host: String, in world: World) -> Bool { endpoints(of: world).serves(host) }
+
+    package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
+
+    /// The number of worlds that are searched for a code or token.
+    private static let askedWorlds = 64
+
+    /// Returns the name of the world that has given out a code or token. Shared worlds aren't searched, since each
+    /// would have to be read from the store.
+    package func world(thatIssued text: String, besides world: World) -> String? {
+        guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
+        let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)
+        return others.first { other in
+            providers(of: other).contains { ($0 as? any KeepsGrants)?.issued(text, in: other) != nil }
+        }?.name
+    }
+
+    package func log(_ message: String, detail: String, for exchange: Exchange) {
+        var metadata: Logger.Metadata = ["request": "\(exchange.id)"]
+        if exchange.address.world != worlds.unnamed { metadata["world"] = "\(exchange.address.world)" }
+        logger.info("\(message)", metadata: metadata)
+        logger.debug("\(detail)", metadata: metadata)
+    }
+}

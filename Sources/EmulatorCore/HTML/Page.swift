@@ -1,4 +1,6 @@
 import HTTPServer
+import JOSE
+import JSON
 
 /// The layout of all pages for people: marked as a stand-in, light and dark, readable on a phone, and without anything
 /// from other servers.
@@ -112,4 +114,68 @@ package enum Page {
         @media (max-width:34rem){main{margin:0;border-width:0 0 1px;border-radius:0;padding:1.25rem 1rem}\
         tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:0}}
         """
+}
+
+/// The design of a provider's pages: each has its own colours and layout, so that people see where they are. There are
+/// no logos.
+package struct Look: Sendable {
+    /// The provider's name, as people write it, at the top of each page and in its title.
+    package let name: String
+    /// The style in addition to that of all pages. Colours are custom properties of `:root`: `--ink` and `--soft` for
+    /// text, `--paper` for the page, `--card` for boxes on it, `--line`, `--act` and `--on-act` for the first button,
+    /// `--link` for the others.
+    package let style: StaticString
+
+    package init(name: String, style: StaticString) {
+        self.name = name
+        self.style = style
+    }
+
+    /// Returns `title` with the provider's name, unless it has it already.
+    func title(_ title: String) -> String { title.contains(name) ? title : "\(title) · \(name)" }
+
+    /// The provider's name at the top of the page.
+    var heading: HTML { .tag("p", [("class", "brand")], name) }
+}
+
+extension Page {
+    /// Returns a provider's page.
+    package static func response(title: String, status: Int = 200, look: Look, _ content: [HTML]) -> Response {
+        response(
+            title: look.title(title), status: status, banner: banner(standingInFor: look.name), look: look, content)
+    }
+}
+
+// Sign-in pages keep nothing on the server: the page's form holds the authorization request, in base64url. So a page
+// still works after the world's reset.
+
+extension Form {
+    /// The authorization request within a sign-in page's form.
+    package var carriedRequest: Form? {
+        self["request"].flatMap { Base64URL.decode($0) }.map { Form(parsing: $0) }
+    }
+}
+
+extension HTML {
+    /// Returns a form field with an authorization request.
+    package static func carrying(_ request: Form) -> HTML {
+        .hidden("request", Base64URL.encode(Array(request.encoded.utf8)))
+    }
+}
+
+extension Response {
+    /// Returns a script that pages of other sites load, such as a provider's SDK. `function` is the text of a function
+    /// expression, which is called with `arguments`: the provider's addresses, in the form in which the script was
+    /// requested.
+    package static func browserScript(_ function: StaticString, _ arguments: [JSONValue]) -> Response {
+        let values = arguments.map(\.text).joined(separator: ", ")
+        return Response(
+            status: 200, contentType: "text/javascript; charset=UTF-8",
+            headers: [
+                // The addresses depend on the form of the request, so the script must not be cached.
+                (name: "Cache-Control", value: "no-store"),
+                // Isolated pages may load it, too (Cross-Origin-Embedder-Policy).
+                (name: "Cross-Origin-Resource-Policy", value: "cross-origin"),
+            ], body: "\(function)(\(values));\n")
+    }
 }

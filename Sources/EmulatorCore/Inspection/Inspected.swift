@@ -162,3 +162,107 @@ package struct InspectedRefusal: Error, Sendable {
         self.path = path
     }
 }
+
+/// A code or a token that a provider has given out in a world and still remembers.
+package struct IssuedValue: Sendable {
+    package enum Kind: String, Sendable {
+        case code = "authorization code"
+        case accessToken = "access token"
+        case refreshToken = "refresh token"
+    }
+
+    package let kind: Kind
+    /// The ID of the client to which the code or token was given.
+    package let client: String
+    /// The ID of the person's account; empty if the client acts for itself.
+    package let account: String
+    /// The redirect URI of the authorization request, for a code; `nil` if it had none.
+    package let redirectURI: String?
+    /// Whether the authorization request had a `code_challenge`.
+    package let hasChallenge: Bool
+    /// The time when the code or token expires; `nil` when it lasts until it is revoked.
+    package let expires: Instant?
+    /// The exchange that redeemed a code.
+    package let usedBy: String?
+
+    package init(
+        _ kind: Kind, client: String, account: String, redirectURI: String? = nil, hasChallenge: Bool = false,
+        expires: Instant?, usedBy: String? = nil
+    ) {
+        self.kind = kind
+        self.client = client
+        self.account = account
+        self.redirectURI = redirectURI
+        self.hasChallenge = hasChallenge
+        self.expires = expires
+        self.usedBy = usedBy
+    }
+}
+
+/// The person with a `sub` of an ID token.
+package struct KnownSubject: Sendable {
+    /// The ID of the person's account; `nil` for a user of an app.
+    package let account: String?
+    /// A phrase about the person, such as "Ada Lovelace".
+    package let about: String
+
+    package init(account: String? = nil, about: String) {
+        self.account = account
+        self.about = about
+    }
+
+    package init(_ account: Account) { self.init(account: account.id, about: account.fullName) }
+}
+
+extension World {
+    /// Returns the person with this identifier at a provider, in the form of `AccountProfile.identifiers`.
+    package func subject(identifier: String) -> KnownSubject? {
+        read { $0.first(Account.byIdentifier, identifier) }.map { KnownSubject($0) }
+    }
+}
+
+/// A text to search for in other texts, byte by byte in UTF-8. A search takes time in proportion to the sum of both
+/// lengths, by the algorithm of Knuth, Morris and Pratt; `String.contains` takes time in proportion to their product if
+/// one isn't ASCII.
+package struct TextSearch: Sendable {
+    private let wanted: [UInt8]
+    /// The length of the longest text that both begins and ends the first `i + 1` bytes of `wanted`.
+    private let borders: [Int]
+
+    /// Ignores case. Characters that Unicode can write in two ways are found only as they are written.
+    package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
+
+    init(exactly wanted: some Sequence<UInt8>) {
+        let wanted = Array(wanted)
+        var borders: [Int] = []
+        borders.reserveCapacity(wanted.count)
+        for place in wanted.indices {
+            guard place > 0 else {
+                borders.append(0)
+                continue
+            }
+            var length = borders[place - 1]
+            while length > 0, wanted[place] != wanted[length] { length = borders[length - 1] }
+            borders.append(wanted[place] == wanted[length] ? length + 1 : 0)
+        }
+        self.wanted = wanted
+        self.borders = borders
+    }
+
+    package func isFound(in text: String) -> Bool { end(in: text.lowercased().utf8) != nil }
+
+    /// Returns where the first occurrence ends.
+    func end<Bytes: Collection<UInt8>>(in bytes: Bytes) -> Bytes.Index? {
+        guard !wanted.isEmpty else { return bytes.startIndex }
+        var length = 0
+        var place = bytes.startIndex
+        while place < bytes.endIndex {
+            let byte = bytes[place]
+            while length > 0, byte != wanted[length] { length = borders[length - 1] }
+            if byte == wanted[length] { length += 1 }
+            bytes.formIndex(after: &place)
+            if length == wanted.count { return place }
+        }
+        return nil
+    }
+}

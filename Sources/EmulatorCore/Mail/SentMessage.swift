@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An e-mail or a text message that was sent to a person, or would have been.
 package struct SentMessage: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
@@ -146,5 +148,97 @@ package struct Mailbox: Codable, Sendable, Equatable {
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || byte == 0x2D || byte == 0x2E
         }
         return isPlain && !domain.isEmpty ? String(Substring(domain)) : nil
+    }
+}
+
+/// The content of a message, as people read it.
+package struct MessageContent: Sendable {
+    /// The header fields; empty for a text message.
+    package var headers: [InboxMessage.HeaderField]
+    package var text: String?
+    package var html: String?
+    /// Notes for the reader about how it is shown.
+    package var notes: [String]
+}
+
+extension InboxMessage {
+    /// Returns the content. A mail that came from outside is read like by `World.mail`.
+    package func content(in world: World) -> MessageContent {
+        guard message.received != nil else {
+            return MessageContent(headers: headers, text: message.text, html: message.html, notes: [])
+        }
+        let mail = world.mail(self)
+        return MessageContent(headers: mail.headers, text: mail.text, html: mail.html, notes: mail.notes)
+    }
+
+    /// Returns the content of an attachment, by its number in `message.attachments`, from 1; `nil` when there is none.
+    package func attachment(
+        _ number: Int, in world: World
+    ) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
+        guard message.received != nil, message.attachments.indices.contains(number - 1) else { return nil }
+        let mail = world.mail(self)
+        guard mail.attachments.indices.contains(number - 1) else { return nil }
+        return (message.attachments[number - 1], mail.content(of: number - 1))
+    }
+
+    /// Returns the images in the mail that its HTML shows, by the identifiers by which it names them.
+    package func inlineImages(in world: World) -> [String: (type: String, bytes: [UInt8])] {
+        guard message.received != nil else { return [:] }
+        let mail = world.mail(self)
+        var images: [String: (type: String, bytes: [UInt8])] = [:]
+        for (index, attachment) in mail.attachments.enumerated() {
+            let isImage = ["image/gif", "image/jpeg", "image/png", "image/webp"].contains(attachment.type)
+            guard isImage, let id = attachment.contentID, images[id] == nil else { continue }
+            images[id] = (attachment.type, mail.content(of: index))
+        }
+        return images
+    }
+
+    /// The mail as the person behind the relay gets it; `nil` when no relay forwarded it.
+    package var forwarded: [UInt8]? {
+        guard message.kind == .mail, let relay = message.relay, relay.forwardedTo != nil else { return nil }
+        return HeaderRewriting.replace(raw, with: relay.fields)
+    }
+}
+
+/// Counts the bytes of all worlds' inboxes.
+package final class MailBudget: Sendable {
+    /// The number of bytes that all inboxes may have together.
+    package let limit: Int
+    private let held = Atomic<Int>(0)
+
+    package init(limit: Int = 128 << 20) { self.limit = limit }
+
+    package var bytes: Int { held.load(ordering: .relaxed) }
+
+    /// The number of bytes that an inbox may have when it gets a message now.
+    fileprivate var limitOfInbox: Int { bytes > limit ? MailBudget.leastOfInbox : Inbox.sizeLimit }
+
+    /// The number of bytes that an inbox keeps even if all together have too many.
+    private static let leastOfInbox = 64 << 10
+
+    /// The bytes of one world's inbox.
+    final class Part: Sendable {
+        private let budget: MailBudget
+        private let held = Atomic<Int>(0)
+
+        init(of budget: MailBudget) { self.budget = budget }
+
+        deinit { set(0) }
+
+        var limit: Int { budget.limitOfInbox }
+
+        /// Returns whether so many bytes can be added; a small mail always can. The inbox's own messages don't count,
+        /// since they can be dropped.
+        func hasRoom(for bytes: Int) -> Bool {
+            let others = budget.bytes - held.load(ordering: .relaxed)
+            return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
+        }
+
+        /// Sets the present size of the world's inbox. If two threads do so at once, the next one corrects it.
+        func set(_ bytes: Int) {
+            let before = held.exchange(bytes, ordering: .relaxed)
+            budget.held.wrappingAdd(bytes - before, ordering: .relaxed)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import JOSE
 import JSON
 
 #if canImport(FoundationEssentials)
@@ -184,4 +185,97 @@ extension Account: Codable {
 extension CodingUserInfoKey {
     /// The key for the types of the profiles that an account has: `SeedFormat.profiles`.
     package static let accountProfiles = CodingUserInfoKey(rawValue: "accountProfiles")
+}
+
+/// A provider's data about a person, declared in the provider's folder: the member of an account with the provider's
+/// name.
+package protocol AccountProfile: Codable, Equatable, Sendable {
+    /// The name of the account's member, which is the provider's.
+    static var name: String { get }
+    /// A sentence about the profile for the seed's reference.
+    static var about: String { get }
+    /// The identifiers of the person, and of the person's groups: their kind, a colon, and the provider's own
+    /// identifier, such as `example.login:ada`.
+    var identifiers: [String] { get }
+    /// The identifiers that no other person may have, each with the profile's member that has it.
+    var uniqueIdentifiers: [(member: String, identifier: String)] { get }
+    /// The texts with which a search for the person may begin, beside the account's ID, name and address.
+    var searchNames: [String] { get }
+    /// Whether a profile can have such names.
+    static var hasSearchNames: Bool { get }
+
+    /// Reads a profile. `account` has no profiles yet: defaults are derived from its other members.
+    init(_ fields: inout Fields, of account: Account)
+
+    /// Checks the references of a seed's profiles to other parts of it.
+    static func check(_ references: inout SeedReferences)
+
+    /// Returns the references to things that the seed doesn't define, for a person who is added while the daemon runs:
+    /// the place in the profile, such as `orgs[0]`, and the reason.
+    func issues(in seed: Seed) -> [(place: String, message: String)]
+}
+
+extension AccountProfile {
+    package var searchNames: [String] { [] }
+    package static var hasSearchNames: Bool { false }
+    package var uniqueIdentifiers: [(member: String, identifier: String)] { [] }
+    package var identifiers: [String] { uniqueIdentifiers.map(\.identifier) }
+    package func issues(in seed: Seed) -> [(place: String, message: String)] { [] }
+
+    func equals(_ other: any AccountProfile) -> Bool {
+        guard let other = other as? Self else { return false }
+        return self == other
+    }
+
+    package static func check(_ references: inout SeedReferences) {}
+}
+
+/// Derives numbers and identifiers from a text, the same in every run.
+package enum DerivedNumber {
+    /// Returns a number below 2 to the power of 56.
+    package static func of(_ text: String) -> UInt64 {
+        Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Returns 128 bits of the text's digest in the form of a UUID.
+    package static func uuid(of text: String) -> String {
+        let digits = Hex.encode(Array(Digest.sha256(text).prefix(16)))
+        let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]
+        return parts.map { String(digits.dropFirst($0.0).prefix($0.1)) }.joined(separator: "-")
+    }
+
+    /// Returns the last `width` digits of the text's number.
+    package static func digits(of text: String, width: Int) -> String {
+        let digits = String(of(text))
+        return String((String(repeating: "0", count: max(0, width - digits.count)) + digits).suffix(width))
+    }
+}
+
+/// Data that a provider's own tools have exported, with which a world begins beside the seed.
+package protocol ExportedData: Sendable {
+    /// A digest of the data. A store that lasts refuses to continue with other data than it began with.
+    var digest: String { get }
+}
+
+extension Seed {
+    /// A digest of all that worlds begin with, including imported data. A store continues only with the digest that it
+    /// began with.
+    package var digest: String {
+        let parts = [document.text] + exports.map(\.digest)
+        // Each part has its length before it, so that no other parts give the same text.
+        let whole = parts.count == 1 ? parts[0] : parts.map { "\($0.utf8.count):\($0)" }.joined()
+        return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
+    }
+
+    /// Returns the same seed with data that a provider's tools have exported.
+    package func beginning(with data: [any ExportedData]) -> Seed {
+        var seed = self
+        seed.exports = data
+        return seed
+    }
+
+    /// Returns the data that one provider's tools have exported; `nil` when none was imported.
+    package func export<Data: ExportedData>(_ type: Data.Type) -> Data? {
+        exports.lazy.compactMap { $0 as? Data }.first
+    }
 }

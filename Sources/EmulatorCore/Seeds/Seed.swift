@@ -73,3 +73,84 @@ package struct Seed: Sendable {
         return Section(reading: [:])
     }
 }
+
+extension Seed {
+    /// Returns the reason why no request at these providers can come from a client with this ID, with similar IDs;
+    /// `nil` when one can.
+    package func unknownClient(_ id: String, at providers: Set<String>) -> String? {
+        let asked = sections.filter { providers.contains(type(of: $0).name) }
+        guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }
+        let place = providers.count == 1 ? " at \(providers.first ?? "")" : ""
+        let message = "no client \(Diagnosis.quote(id))\(place) in this world's seed"
+        if let owner = sections.first(where: { $0.seededClients.contains { $0.id == id } }) {
+            return "\(message): it is one at \(type(of: owner).name)"
+        }
+        let known = asked.flatMap(\.seededClients).map(\.id)
+        let hint = Spelling.hint(id, among: known)
+        guard hint.isEmpty, !known.isEmpty else { return message + hint }
+        let more = known.count > 8 ? " and \(known.count - 8) others" : ""
+        return "\(message); there are: \(known.prefix(8).joined(separator: ", "))\(more)"
+    }
+}
+
+/// The way in which authorizations are answered: by the sign-in page, or at once.
+package struct Interaction: SchemaObject {
+    package enum Mode: String, CaseIterable, Sendable {
+        case page
+        case auto
+    }
+
+    package let mode: Mode
+    /// The account that signs in in mode `auto`; `nil` for the first.
+    package let account: String?
+    package let outcome: Outcome.Kind
+    package let details: Outcome.Details
+
+    package init(_ fields: inout Fields) {
+        mode = fields(
+            "mode", .choice(Mode.self), default: .page,
+            "\"page\" shows the sign-in page; \"auto\" answers at once.")
+        account = fields.nullable(
+            "account", .text(.identifier), "Who signs in when the mode is \"auto\"; the first account by default.")
+        outcome = fields("outcome", .choice(Outcome.Kind.self), default: .approve, "What mode \"auto\" answers.")
+        details = Outcome.Details(&fields)
+    }
+
+    /// Returns the outcome of every authorization in mode `auto`; `nil` in mode `page`.
+    func standing(provider: String) -> Outcome? {
+        guard mode == .auto else { return nil }
+        return Outcome(
+            id: "interaction", provider: provider, account: account, kind: outcome, details: details, times: nil)
+    }
+}
+
+extension Fields {
+    /// Reads a client's own interaction.
+    package mutating func clientInteraction() -> Interaction? {
+        nullable("interaction", .object(Interaction.self), "Overrides the file's `interaction` for this client.")
+    }
+}
+
+/// A request to sign a client secret in the place of a client, with a key of the seed.
+package struct ClientSecretRequest: Sendable {
+    /// The reason why none is made, in a sentence without a full stop.
+    package struct Refusal: Error, CustomStringConvertible, Sendable {
+        package let description: String
+
+        package init(_ description: String) { self.description = description }
+    }
+
+    package let client: String
+    /// The ID of the key that signs; `nil` for the first one that can.
+    package let keyID: String?
+    /// The time from `now` after which the secret expires. Zero or less makes an expired secret.
+    package let lifetime: TimeSpan
+    package let now: Instant
+
+    package init(client: String, keyID: String? = nil, lifetime: TimeSpan = .hours(1), now: Instant) {
+        self.client = client
+        self.keyID = keyID
+        self.lifetime = lifetime
+        self.now = now
+    }
+}

@@ -1,6 +1,7 @@
-import Platform
 import JOSE
 import JSON
+import Platform
+import Synchronization
 
 extension Seed {
     /// Reads, validates and merges files in order. Throws every issue of every file at once.
@@ -54,5 +55,93 @@ extension Seed {
         var seed = Seed(reading: merged, keys: keys, format: format)
         seed.sources = sources
         return seed
+    }
+}
+
+/// One seed file before it is read: its name in messages, its bytes, and a way to find files beside it.
+package struct SeedSource: Sendable {
+    package let name: String
+    package let bytes: [UInt8]
+    package let readBeside: @Sendable (String) throws -> [UInt8]
+    /// Whether the seed was checked when it was built in, so that a start needn't check it again.
+    let isChecked: Bool
+    /// Whether the seed may name files.
+    let namesFiles: Bool
+
+    package init(
+        name: String, bytes: [UInt8], isChecked: Bool = false,
+        readBeside: @escaping @Sendable (String) throws -> [UInt8]
+    ) {
+        self.name = name
+        self.bytes = bytes
+        self.isChecked = isChecked
+        self.readBeside = readBeside
+        namesFiles = true
+    }
+
+    /// Makes a source from a seed in a request. It can't name files, since it could name any that the daemon can read.
+    package init(name: String, sent bytes: [UInt8], isChecked: Bool = false) {
+        self.name = name
+        self.bytes = bytes
+        self.isChecked = isChecked
+        readBeside = { _ in throw NoFiles() }
+        namesFiles = false
+    }
+
+    /// Returns the same source, which keeps the files that it names once they have been read.
+    func keepingFiles() -> SeedSource {
+        guard namesFiles else { return self }
+        let kept = KeptFiles()
+        return SeedSource(name: name, bytes: bytes, isChecked: isChecked) { [readBeside] path in
+            try kept.file(path) { try readBeside(path) }
+        }
+    }
+
+    private struct NoFiles: Error {}
+
+    private final class KeptFiles: Sendable {
+        private let files = Mutex<[String: [UInt8]]>([:])
+
+        func file(_ path: String, read: () throws -> [UInt8]) throws -> [UInt8] {
+            if let bytes = files.withLock({ $0[path] }) { return bytes }
+            let bytes = try read()
+            files.withLock { $0[path] = bytes }
+            return bytes
+        }
+    }
+
+    /// Returns the files at `path`: the file itself, or a directory's `*.json` in the order of their names.
+    package static func files(at path: String) throws(Issues) -> [SeedSource] {
+        var paths = [path]
+        let isDirectory: Bool
+        do { isDirectory = try File.isDirectory(path) } catch {
+            throw Issues(file: path, error.isMissing ? "no such file" : "the file can't be read: \(error.reason)")
+        }
+        if isDirectory {
+            let names: [String]
+            do { names = try File.names(in: path) } catch {
+                throw Issues(file: path, "the directory can't be read: \(error.reason)")
+            }
+            // The committed JSON Schema is in the same directory, but isn't a seed.
+            paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { "\(path)/\($0)" }
+            if paths.isEmpty { throw Issues(file: path, "no *.json in this directory") }
+        }
+        var sources: [SeedSource] = []
+        for path in paths {
+            let text: String
+            do { text = try File.text(at: path) } catch {
+                throw Issues(file: path, "the file can't be read: \(error.reason)")
+            }
+            let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+            sources.append(SeedSource(name: path, text: text, directory: directory))
+        }
+        return sources
+    }
+
+    /// Makes a source from a text whose files are in `directory`.
+    package init(name: String, text: String, directory: String) {
+        self.init(name: name, bytes: Array(text.utf8)) { name in
+            try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")
+        }
     }
 }

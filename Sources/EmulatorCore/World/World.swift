@@ -1,3 +1,4 @@
+import Dispatch
 import JOSE
 import JSON
 import Platform
@@ -219,4 +220,84 @@ private final class Once<Value> {
     lazy var value = make()
 
     init(_ make: @escaping () -> Value) { self.make = make }
+}
+
+/// The part of a world that stays when its seed is replaced or extended.
+final class WorldState: Sendable {
+    let recording: Recording
+    /// The queue on which the inbox is searched, and its listeners are called.
+    let inboxQueue = DispatchQueue(label: "understudy.inbox")
+    let inboxListeners: Listeners
+    let inboxSize: MailBudget.Part
+    let preparation = Preparation()
+    let streams = OpenStreams()
+    let store: WorldStore
+    /// Whether other daemons may change the world.
+    let isShared: Bool
+    let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
+    /// The time when the world was last used, in seconds of the machine's monotonic clock.
+    let lastUse = Atomic<Int>(0)
+    /// The number of the world's last use, counted over all worlds.
+    let useNumber = Atomic<Int>(0)
+    /// The inbox's number: see `World.inboxNumber`.
+    let inboxNumber = Atomic<Int>(nextInboxNumber)
+    let wasChanged = Atomic<Bool>(false)
+    /// Whether a client was told that the world is new.
+    let isToldNew = Atomic<Bool>(false)
+    /// Whether a fault may be queued. Checked before the lock is taken: waiting for it would cost more than the work
+    /// under it.
+    let mayHaveFaults: Atomic<Bool>
+
+    init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
+        self.isShared = isShared
+        recording = budget.recordings.recording(of: name)
+        inboxListeners = Listeners(on: inboxQueue)
+        inboxSize = MailBudget.Part(of: budget.mail)
+        self.store = store
+        mayHaveFaults = Atomic(!seed.faults.isEmpty)
+    }
+
+    deinit { FreedMemory.giveBackSoon() }
+
+    var keyStore: KeyStore { KeyStore(tables: store, isShared: isShared) }
+
+    private static let inboxes = Atomic<Int>(0)
+    static var nextInboxNumber: Int { inboxes.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+/// The caches of a world, one of each type, for results that providers can compute again. They aren't under the world's
+/// lock.
+package final class WorldCaches: Sendable {
+    private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
+
+    /// The world's cache of this type, made empty on first use.
+    package subscript<Cache: WorldCache>(_ type: Cache.Type) -> Cache {
+        caches.withLock { caches in
+            if let cache = caches[ObjectIdentifier(type)] as? Cache { return cache }
+            let cache = Cache()
+            caches[ObjectIdentifier(type)] = cache
+            return cache
+        }
+    }
+
+    /// The caches that don't follow from the seed, such as leases.
+    var kept: WorldCaches {
+        let others = WorldCaches()
+        let kept = caches.withLock { $0.filter { !$1.followsSeed } }
+        others.caches.withLock { $0 = kept }
+        return others
+    }
+
+    func removeAll() { caches.withLock { $0 = [:] } }
+}
+
+/// A cache that belongs to a world.
+package protocol WorldCache: AnyObject, Sendable {
+    init()
+    /// Whether the cache is dropped when the world's seed is extended.
+    var followsSeed: Bool { get }
+}
+
+extension WorldCache {
+    package var followsSeed: Bool { true }
 }

@@ -1,3 +1,5 @@
+import JOSE
+import JSON
 import Synchronization
 import Time
 
@@ -49,5 +51,55 @@ package struct WorldClock: WorldValue {
     package mutating func reset() {
         offset = .zero
         frozenAt = nil
+    }
+}
+
+/// Rules for the names of worlds.
+package enum WorldName {
+    /// The number of bytes that a name may have.
+    package static let limit = 64
+    /// The number of bytes that a label of a host name may have:
+    /// <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
+    private static let labelLimit = 63
+    /// The number of hexadecimal digits that a made name has of its text's digest.
+    private static let digestLength = 12
+
+    /// The rule for names, as a part of a sentence.
+    package static let rule = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
+
+    /// Returns whether a world can have this name. Names differ in case; a host name, which is always in lower case,
+    /// finds only worlds with a name in lower case.
+    package static func isValid(_ name: String) -> Bool { name.utf8.count <= limit && TextRule.identifier.holds(name) }
+
+    /// Returns a world's name for any text, such as a test's: lower-case letters, digits and single hyphens, at most
+    /// 63, so that it works in a path, in a host name and as a proxy's user. The same text always gives the same name.
+    ///
+    /// A text that is such a name stays as it is. From any other, the readable part is kept, and 12 digits of the
+    /// text's SHA-256 digest follow, so that different texts give different names. `default` is treated as such another
+    /// text, because it names the world of requests that name none.
+    package static func made(from text: String) -> String {
+        let readable = readablePart(of: text)
+        if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != WorldRegistry.defaultName {
+            return text
+        }
+        let digest = Hex.encode(Array(Digest.sha256(text))).prefix(digestLength)
+        var kept = readable.prefix(labelLimit - digestLength - 1)
+        while kept.hasSuffix("-") { kept.removeLast() }
+        return kept.isEmpty ? "world-\(digest)" : "\(kept)-\(digest)"
+    }
+
+    /// Returns the text's ASCII letters in lower case and its digits, with a hyphen for anything between them.
+    private static func readablePart(of text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            let lower = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+            if (0x61...0x7A).contains(lower) || (0x30...0x39).contains(lower) {
+                bytes.append(lower)
+            } else if let last = bytes.last, last != UInt8(ascii: "-") {
+                bytes.append(UInt8(ascii: "-"))
+            }
+        }
+        if bytes.last == UInt8(ascii: "-") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,8 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import JOSE
+import JSON
 
 // The page requests/ID?with=OTHER: two exchanges side by side.
 
@@ -61,5 +63,153 @@ extension Inspector {
     private func cell(_ value: String?) -> HTML {
         guard let value else { return .tag("span", [("class", "soft")], "not there") }
         return value.isEmpty ? .tag("span", [("class", "soft")], "empty") : ShownText.code(value, limit: 600)
+    }
+}
+
+/// A comparison of two exchanges, value by value.
+struct Comparison {
+    struct Row {
+        let name: String
+        let first: String?
+        let second: String?
+
+        var isSame: Bool {
+            guard let first, let second else { return false }
+            return first.utf8.elementsEqual(second.utf8)
+        }
+    }
+
+    struct Group {
+        let title: String
+        let rows: [Row]
+
+        var different: [Row] { rows.filter { !$0.isSame } }
+    }
+
+    /// The greatest number of values of each group and exchange that are compared.
+    private static let limit = 300
+
+    let groups: [Group]
+
+    init(_ first: ExchangeDocument, _ second: ExchangeDocument) {
+        let parts = [first, second].map(Comparison.parts)
+        groups = Comparison.titles.map { title in
+            Group(title: title, rows: Comparison.rows(parts[0][title] ?? [], parts[1][title] ?? []))
+        }.filter { !$0.rows.isEmpty }
+    }
+
+    /// Returns the rows in the order of the first exchange, then those that only the second has. Repeated names are
+    /// compared in their order.
+    private static func rows(_ first: [(String, String)], _ second: [(String, String)]) -> [Row] {
+        var others: [String: [String]] = [:]
+        for (name, value) in second.prefix(limit) { others[name, default: []].append(value) }
+        var used: [String: Int] = [:]
+        var rows = first.prefix(limit).map { name, value -> Row in
+            let place = used[name, default: 0]
+            used[name] = place + 1
+            let values = others[name] ?? []
+            return Row(name: name, first: value, second: place < values.count ? values[place] : nil)
+        }
+        var seen: [String: Int] = [:]
+        for (name, value) in second.prefix(limit) {
+            let place = seen[name, default: 0]
+            seen[name] = place + 1
+            if place >= used[name, default: 0] { rows.append(Row(name: name, first: nil, second: value)) }
+        }
+        return rows
+    }
+
+    // MARK: - Parts of an exchange
+
+    private static let titles = [
+        "Outcome", "Query", "Request body", "Request headers", "Response headers", "Response body", "Token header",
+        "Claims",
+    ]
+
+    private static func parts(_ document: ExchangeDocument) -> [String: [(String, String)]] {
+        let exchange = document.known.exchange
+        var outcome = [
+            ("Method", exchange.request.method), ("Host", exchange.host ?? ""),
+            ("Path", document.shown(encoded: exchange.path)), ("Status", String(exchange.response.status)),
+        ]
+        if let diagnosis = document.diagnosis { outcome.append(("Diagnosis", diagnosis)) }
+        if let note = document.note { outcome.append(("Note", note)) }
+        if let client = document.known.client { outcome.append(("Client", client)) }
+        if let fault = exchange.fault { outcome.append(("Ordered", fault)) }
+        let tokens = document.foundTokens.prefix(FoundExchange.tokenLimit)
+        func members(_ object: (JWS) -> JSONObject) -> [(String, String)] {
+            tokens.flatMap { found in
+                object(found.token).members.map {
+                    ("\(found.finding.name): \($0.key)", $0.value.string ?? $0.value.text)
+                }
+            }
+        }
+        let query = document.isWithheld ? [] : exchange.request.queryForm.fields
+        return [
+            "Outcome": outcome, "Query": query.map { ($0.name, document.shown($0.value)) },
+            "Request body": requestBody(document),
+            "Request headers": headers(document, exchange.request.headers),
+            "Response headers": headers(document, exchange.response.headers),
+            "Response body": body(document, exchange.response.body, exchange.response.header("Content-Type")),
+            "Token header": members(\.header), "Claims": members(\.claims),
+        ]
+    }
+
+    /// The daemon's own headers that repeat the outcome, or differ every time.
+    private static let said = [Diagnosis.headerName, Note.headerName, "Understudy-Request"]
+
+    /// Returns headers with names in lower case, which doesn't matter to HTTP.
+    private static func headers(
+        _ document: ExchangeDocument, _ headers: [(name: String, value: String)]
+    ) -> [(String, String)] {
+        document.shown(headers: headers).filter { !said.contains($0.name) }.map {
+            ($0.name.lowercased(), $0.value)
+        }
+    }
+
+    /// Returns the fields of the body, with those of forms and URLs within them.
+    private static func requestBody(_ document: ExchangeDocument) -> [(String, String)] {
+        let exchange = document.known.exchange
+        let fields = body(document, exchange.request.body, exchange.request.header("Content-Type"))
+        guard !document.isWithheld else { return fields }
+        let start = "request.body."
+        let names = Set(fields.map(\.0))
+        let inner = exchange.requestFindings.prefix(limit).filter { finding in
+            finding.place.hasPrefix(start) && !names.contains(String(finding.place.dropFirst(start.count)))
+        }
+        return fields + inner.map { (String($0.place.dropFirst(start.count)), document.shown($0.value)) }
+    }
+
+    private static func body(_ document: ExchangeDocument, _ body: [UInt8], _ type: String?) -> [(String, String)] {
+        guard !body.isEmpty else { return [] }
+        switch document.shown(body: body, type: type) {
+        case .withheld: return []
+        case .bytes(let bytes): return [("Bytes", Hex.encode(Array(bytes.prefix(256))))]
+        case .text(let text):
+            let bytes = Array(text.utf8)
+            if bytes.holdsJSON, let value = try? JSONValue(parsing: bytes) {
+                var leaves: [(String, String)] = []
+                add(value, at: "", to: &leaves)
+                return leaves
+            }
+            guard type?.mediaType == "application/x-www-form-urlencoded" else { return [("Text", text)] }
+            return Form(parsing: bytes).fields.map { ($0.name, $0.value) }
+        }
+    }
+
+    /// Adds each member with its path.
+    private static func add(_ value: JSONValue, at path: String, to leaves: inout [(String, String)]) {
+        guard leaves.count < limit else { return }
+        switch value {
+        case .object(let object) where !object.isEmpty:
+            for (key, value) in object.members {
+                add(value, at: Place.step(path, path.isEmpty ? key : ".\(key)"), to: &leaves)
+            }
+        case .array(let items) where !items.isEmpty:
+            for (number, item) in items.prefix(limit).enumerated() {
+                add(item, at: Place.step(path, "[\(number)]"), to: &leaves)
+            }
+        default: leaves.append((path, value.string ?? value.text))
+        }
     }
 }

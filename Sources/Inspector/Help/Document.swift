@@ -1,3 +1,5 @@
+import EmulatorCore
+
 /// A page of the documentation, which the build embeds from the folder `docs`. It parses as much of Markdown as the
 /// pages use.
 package struct Document: Sendable {
@@ -95,5 +97,167 @@ package struct Document: Sendable {
             while cell.hasSuffix(" ") { cell.removeLast() }
             return cell
         }
+    }
+}
+
+extension Document {
+    /// Returns the page's blocks. `link` returns the address of a link in the text; `nil` leaves the words without a
+    /// link. Rows of tables have the IDs `row-1`, `row-2` and so on, through all tables of the page.
+    func html(link: (String) -> String?) -> [HTML] {
+        var row = 0
+        return blocks.dropFirst(blocks.first.map(Document.isHeading) ?? false ? 1 : 0).map { block in
+            switch block {
+            case .heading(let level, let text):
+                return .element(
+                    "h\(min(max(level, 2), 4))", attributes: [(name: "id", value: Document.anchor(text))],
+                    children: Document.inline(text, link))
+            case .paragraph(let text):
+                return .element("p", attributes: [], children: Document.inline(text, link))
+            case .list(let items):
+                return .element(
+                    "ul", attributes: [],
+                    children: items.map { .element("li", attributes: [], children: Document.inline($0, link)) })
+            case .code(let text):
+                return .tag("pre", [("tabindex", "0")], .tag("code", [], text))
+            case .table(let head, let rows):
+                let cells = rows.map { cells -> HTML in
+                    row += 1
+                    return .element(
+                        "tr", attributes: [(name: "id", value: "row-\(row)")],
+                        children: zip(cells, head).map { cell, name in
+                            .element(
+                                "td", attributes: [(name: "data-label", value: name)],
+                                children: Document.inline(cell, link))
+                        })
+                }
+                return .tag(
+                    "table", [("class", "stack")],
+                    .tag(
+                        "thead", [],
+                        .element(
+                            "tr", attributes: [],
+                            children: head.map { name in
+                                .element(
+                                    "th", attributes: [(name: "scope", value: "col")],
+                                    children: Document.inline(name, link))
+                            })),
+                    .element("tbody", attributes: [], children: cells))
+            }
+        }
+    }
+
+    private static func isHeading(_ block: Block) -> Bool {
+        if case .heading = block { return true }
+        return false
+    }
+
+    /// Returns the ID of a heading, as GitHub makes it:
+    /// <https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links>
+    static func anchor(_ heading: String) -> String {
+        let kept = heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" || $0 == " " }
+        return String(kept.map { $0 == " " ? "-" : $0 })
+    }
+
+    /// Returns a text with code, links and emphasis.
+    static func inline(_ text: String, _ link: (String) -> String?) -> [HTML] {
+        var output: [HTML] = []
+        var plain = ""
+        var rest = text[...]
+        func flush() {
+            if !plain.isEmpty { output.append(.text(plain)) }
+            plain = ""
+        }
+        while let character = rest.first {
+            if character == "`", let end = rest.dropFirst().firstIndex(of: "`") {
+                flush()
+                output.append(.tag("code", [], String(rest[rest.index(after: rest.startIndex)..<end])))
+                rest = rest[rest.index(after: end)...]
+            } else if rest.hasPrefix("**"), let end = rest.dropFirst(2).firstRange(of: "**") {
+                flush()
+                let body = String(rest.dropFirst(2)[..<end.lowerBound])
+                output.append(.element("strong", attributes: [], children: inline(body, link)))
+                rest = rest[end.upperBound...]
+            } else if rest.hasPrefix("!["),
+                let end = rest.firstRange(of: "](").flatMap({ middle in
+                    rest[middle.upperBound...].firstIndex(of: ")")
+                })
+            {
+                // This is a picture of a page, left out because the page itself is here.
+                rest = rest[rest.index(after: end)...]
+            } else if character == "[", let middle = rest.firstRange(of: "]("),
+                let end = rest[middle.upperBound...].firstIndex(of: ")")
+            {
+                flush()
+                let words = inline(String(rest.dropFirst()[..<middle.lowerBound]), link)
+                if let url = link(String(rest[middle.upperBound..<end])) {
+                    output.append(.element("a", attributes: [(name: "href", value: url)], children: words))
+                } else {
+                    output += words
+                }
+                rest = rest[rest.index(after: end)...]
+            } else {
+                plain.append(character)
+                rest.removeFirst()
+            }
+        }
+        flush()
+        return output
+    }
+}
+
+/// A section of a page with all words of a search.
+struct FoundSection: Sendable {
+    /// The page's name, such as `errors/apple`, and its title.
+    let page, title: String
+    /// The heading; `nil` for the section before the first heading below the title.
+    let heading: String?
+    /// The paragraph or the row with the most of the words.
+    let excerpt: String
+    fileprivate let score: Int
+}
+
+extension Documents {
+    /// Returns the sections that have all words of `text`, the best first.
+    static func search(_ text: String) -> [FoundSection] {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8).map(String.init)
+        guard !words.isEmpty else { return [] }
+        return all.sorted { $0.key < $1.key }.flatMap { page, document in
+            document.value.sections.compactMap { found(words, in: $0, of: page, document.value.title) }
+        }.sorted { ($1.score, $0.page) < ($0.score, $1.page) }
+    }
+
+    private static func found(
+        _ words: [String], in section: (heading: String?, texts: [String]), of page: String, _ title: String
+    ) -> FoundSection? {
+        func count(_ text: String) -> Int {
+            let text = text.lowercased()
+            return words.filter { text.contains($0) }.count
+        }
+        let heading = "\(title) \(section.heading ?? "")"
+        let whole = "\(heading) \(section.texts.joined(separator: " "))"
+        guard count(whole) == words.count else { return nil }
+        let best = section.texts.max { count($0) < count($1) } ?? ""
+        return FoundSection(
+            page: page, title: title, heading: section.heading, excerpt: best,
+            score: 4 * count(heading) + 2 * count(best) + (section.heading == nil ? 1 : 0))
+    }
+}
+
+extension Document {
+    /// The texts below each heading; a table has one for each row.
+    fileprivate var sections: [(heading: String?, texts: [String])] {
+        var sections: [(heading: String?, texts: [String])] = [(nil, [])]
+        for (number, block) in blocks.enumerated() {
+            var texts: [String] = []
+            switch block {
+            case .heading(_, let text):
+                if number > 0 { sections.append((text, [])) }
+            case .paragraph(let text), .code(let text): texts = [text]
+            case .list(let items): texts = items
+            case .table(_, let rows): texts = rows.map { $0.joined(separator: ": ") }
+            }
+            sections[sections.count - 1].texts += texts
+        }
+        return sections
     }
 }

@@ -108,3 +108,113 @@ package struct Location: Sendable {
         return steps.reversed().reduce("$") { Place.step($0, $1.text) }
     }
 }
+
+/// The position of a value in a document, in words. It stays short even if the names are long.
+package enum Place {
+    private static let limit = 240
+
+    /// Returns `place` with another step.
+    package static func step(_ place: String, _ step: String) -> String {
+        if place.utf8.count + step.utf8.count <= limit { return place + step }
+        return place.hasSuffix("…") ? place : place + "…"
+    }
+
+    /// Returns the beginning of `text`, with an ellipsis if it was longer.
+    package static func shortened(_ text: String, to limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
+        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return text[..<end] + "…"
+    }
+}
+
+/// An error found by validation, with its position.
+package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
+    package let file: String
+    package let path: String
+    package let message: String
+
+    package init(file: String, path: String, message: String) {
+        self.file = file
+        self.path = path
+        self.message = Place.shortened(message, to: Issue.messageLimit)
+    }
+
+    /// The most bytes of a message, which may quote the value.
+    private static let messageLimit = 500
+
+    package init(_ json: LocatedJSON, _ message: String) {
+        self.init(file: json.file, path: json.path, message: message)
+    }
+
+    package var description: String { "\(file): \(path): \(message)" }
+}
+
+/// All errors found by validation, in all files.
+package struct Issues: Error, Sendable, CustomStringConvertible {
+    package let all: [Issue]
+
+    package init(_ all: [Issue]) { self.all = all }
+
+    /// Makes an issue about a whole file.
+    package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
+
+    /// The first twenty issues, a line each, and the number of the others.
+    package var description: String {
+        let lines = all.prefix(Issues.listed).map(\.description)
+        let rest = all.count - lines.count
+        return (lines + (rest > 0 ? [Issues.more(rest)] : [])).joined(separator: "\n")
+    }
+
+    package static let listed = 20
+
+    /// Returns the last line, such as `and 59,980 more`.
+    package static func more(_ count: Int) -> String {
+        let digits = Array(String(count))
+        let grouped = digits.enumerated().reduce("") { text, digit in
+            let isGroup = digit.offset > 0 && (digits.count - digit.offset) % 3 == 0
+            return text + (isGroup ? "," : "") + String(digit.element)
+        }
+        return "and \(grouped) more"
+    }
+}
+
+/// Finds the word that was probably meant by a mistyped one.
+package enum Spelling {
+    /// The most words that are compared, since this is done one by one.
+    package static let limit = 1_000
+
+    /// Returns `; did you mean "…"?`, or an empty text if none of the first thousand words is similar.
+    package static func hint(_ word: String, among known: [String]) -> String {
+        nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+
+    /// Returns the most similar of the first thousand words; `nil` if none is similar.
+    package static func nearest(to word: String, among known: [String]) -> String? {
+        // Only short words are compared, so that a very long one costs nothing.
+        guard word.utf8.count <= 160 else { return nil }
+        return known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
+            .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
+            .min { $0.distance < $1.distance }?.word
+    }
+
+    /// Returns Levenshtein's distance, with a swap of two neighbours counted once.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let left = Array(left)
+        let right = Array(right)
+        guard left.count <= 40, right.count <= 40 else { return .max }
+        var rows = [Array(0...right.count)]
+        for (i, a) in left.enumerated() {
+            var row = [i + 1]
+            for (j, b) in right.enumerated() {
+                var best = min(rows[i][j] + (a == b ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a == right[j - 1], b == left[i - 1] { best = min(best, rows[i - 1][j - 1] + 1) }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

@@ -1,4 +1,5 @@
 import JSON
+import Synchronization
 
 /// A tool that a client can call.
 package struct Tool: Sendable {
@@ -149,4 +150,57 @@ package struct Tool: Sendable {
         }
         return .object(brief)
     }
+}
+
+/// The answer of a tool.
+package struct ToolAnswer: Sendable {
+    let text: String
+    let structure: JSONObject?
+    let isError: Bool
+
+    /// Makes an answer of JSON, whose text is shown to models.
+    package static func object(_ object: JSONObject) -> ToolAnswer {
+        ToolAnswer(text: JSONValue.object(object).text, structure: object, isError: false)
+    }
+
+    /// Makes an answer of text, for people and models.
+    package static func text(_ text: String) -> ToolAnswer { ToolAnswer(text: text, structure: nil, isError: false) }
+
+    static func failure(_ failure: ToolFailure) -> ToolAnswer {
+        ToolAnswer(text: failure.description, structure: nil, isError: true)
+    }
+
+    /// Returns the result of `tools/call`.
+    func result(in revision: Revision) -> JSONObject {
+        var result = JSONObject([("content", [["type": "text", "text": .string(text)]])])
+        if revision.hasTitlesAndStructure { result["structuredContent"] = structure.map { .object($0) } }
+        result["isError"] = .bool(isError)
+        return result
+    }
+}
+
+/// The reason why a tool failed. The model sees it, and can correct its call.
+package struct ToolFailure: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = Place.shortened(description, to: 4_000) }
+}
+
+/// A running call of a tool.
+package final class ToolCall: Sendable {
+    private let cancelled = Atomic<Bool>(false)
+    private let ends = Atomic<Bool>(false)
+
+    init() {}
+
+    /// Whether the client has cancelled the call.
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+    /// Whether a waiting call should answer with what it has so far: the client has cancelled it, or no further request
+    /// can come.
+    package var shouldEnd: Bool { isCancelled || ends.load(ordering: .acquiring) }
+
+    func cancel() { cancelled.store(true, ordering: .releasing) }
+
+    func end() { ends.store(true, ordering: .releasing) }
 }

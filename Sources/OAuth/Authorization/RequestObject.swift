@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Time
 
 /// A request object: an authorization request in a token that the client has signed.
 /// <https://datatracker.ietf.org/doc/html/rfc9101>
@@ -52,5 +53,113 @@ package enum RequestObject {
 
     private static func refusal(_ reason: String) -> OAuthRefusal {
         OAuthRefusal("invalid_request_object", Diagnosis("the request object: \(reason)"))
+    }
+}
+
+/// A pushed authorization request, which a client has sent in advance: <https://datatracker.ietf.org/doc/html/rfc9126>.
+package struct PushedRequest: Row {
+    package static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
+    /// The time for which it is kept after its expiry, because an open page may be answered later.
+    private static let memory = TimeSpan.hours(1)
+
+    package static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
+    /// The most bytes of its encoded fields.
+    static let sizeLimit = 64 << 10
+
+    /// The `request_uri`.
+    package let key: String
+    /// The key of the client at its issuer.
+    let owner: String
+    /// The request's fields, encoded.
+    let fields: String
+    let expires: Instant
+
+    package var form: Form { Form(parsing: fields) }
+}
+
+extension Transaction {
+    /// Stores a client's request for `lifetime`.
+    package mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
+        let request = PushedRequest(
+            key: PushedRequest.uriPrefix + Base64URL.encode(random.bytes(24)), owner: owner, fields: form.encoded,
+            expires: now + lifetime)
+        put(request)
+        return request
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Returns the request with this URI. With `isAnswer`, for a page's own form, it may have expired.
+    package func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
+        guard let request = find(PushedRequest.self, uri), request.owner == owner else {
+            throw .unknownPushedRequest(uri)
+        }
+        guard request.expires > now || isAnswer else {
+            throw OAuthRefusal(
+                "invalid_request_uri",
+                Diagnosis("the pushed request expired \((now - request.expires).inWords) ago: push a new one"))
+        }
+        return request
+    }
+}
+
+extension OAuthRefusal {
+    static func unknownPushedRequest(_ uri: String) -> OAuthRefusal {
+        OAuthRefusal(
+            "invalid_request_uri",
+            Diagnosis(
+                received: "request_uri \(Diagnosis.quote(uri))",
+                "this client has pushed no such request, or it was answered: push a new one"))
+    }
+}
+
+// https://datatracker.ietf.org/doc/html/rfc9126#section-2
+
+extension AuthorizationServer {
+    /// Checks an authorization request like the authorization endpoint, and stores it.
+    package func push(_ exchange: Exchange) throws -> Response {
+        let form = try exchange.request.parameters()
+        let client = try authenticate(exchange, form)
+        guard form["request_uri"] == nil else {
+            throw OAuthRefusal("invalid_request", Diagnosis("request_uri can't be pushed: push the request itself"))
+        }
+        let known = AuthorizationParameters.names.subtracting(["client_id"])
+        var kept = Form(fields: form.fields.filter { known.contains($0.name) })
+        kept.fields.append(Form.Field(name: "client_id", value: client.clientID))
+        var fields = try RequestObject.resolve(
+            kept, client: client.credentials, issuer: identifier(exchange), in: exchange)
+        if policy.dpop != .off, let proof = try serverProof(exchange) { try bind(&fields, to: proof) }
+        _ = try RequestedAuthorization.redirectURI(fields, client, self)
+        _ = try AuthorizationParameters(fields, client, policy)
+        let wanted = Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) })
+        let size = wanted.encoded.utf8.count
+        // https://datatracker.ietf.org/doc/html/rfc9126#section-2.3
+        guard size <= PushedRequest.sizeLimit else {
+            throw OAuthRefusal(
+                "invalid_request", status: 413,
+                Diagnosis(
+                    received: "a request of \(size) bytes", expected: "at most \(PushedRequest.sizeLimit)",
+                    "push a shorter one"))
+        }
+        let pushed = try exchange.world.update { tables in
+            tables.push(wanted, of: key(of: client), for: policy.lifetimes.pushedRequest)
+        }
+        return OAuthRefusal.json(
+            ["request_uri": .string(pushed.key), "expires_in": .integer(policy.lifetimes.pushedRequest.seconds)],
+            status: 201)
+    }
+
+    /// Binds a pushed request to the key of its proof: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
+    private func bind(_ fields: inout Form, to proof: DPoPProof) throws(OAuthRefusal) {
+        guard let named = fields["dpop_jkt"] else {
+            return fields.fields.append(Form.Field(name: "dpop_jkt", value: proof.thumbprint))
+        }
+        guard named != proof.thumbprint else { return }
+        throw OAuthRefusal(
+            "invalid_dpop_proof",
+            Diagnosis(
+                received:
+                    "dpop_jkt \(Diagnosis.quote(named)) and a proof by the key \(Diagnosis.quote(proof.thumbprint))",
+                "both must name one key: leave dpop_jkt out, or sign with the key that it names"))
     }
 }

@@ -180,3 +180,89 @@ extension Transaction {
         for grant in grants(type, of: account) { end(grant, because: reason) }
     }
 }
+
+/// The scopes to which a person has consented for a client, where a provider keeps them apart from its grants.
+package struct Consent: Row {
+    package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
+    static let byAccount = Index<Consent, String>("account") { $0.account }
+
+    /// The most remembered scopes. If there are more, only the latest are kept.
+    static let limit = 500
+
+    /// The key of the client at its issuer.
+    package let owner: String
+    let account: String
+    package var scopes: Set<String>
+
+    package var key: String { Consent.key(account, to: owner) }
+
+    static func key(_ account: String, to owner: String) -> String { "\(account) \(owner)" }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Whether the person has consented to all of `scopes`. `owner` is the key of the client at its issuer.
+    package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
+        find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
+    }
+
+    /// Returns a person's consents, at most `limit`, the latest first.
+    package func consents(of account: String, limit: Int) -> [Consent] {
+        newest(Consent.byAccount, account, limit: limit)
+    }
+}
+
+extension Transaction {
+    package mutating func consent(_ account: String, to owner: String, scopes: [String]) {
+        guard !hasConsented(account, to: owner, scopes: scopes) else { return }
+        let known = find(Consent.self, Consent.key(account, to: owner))
+        let all = (known?.scopes ?? []).union(scopes)
+        put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
+    }
+
+    /// Removes a consent, so that the person is asked again. Returns `false` if there was none.
+    @discardableResult
+    package mutating func forgetConsent(of account: String, to owner: String) -> Bool {
+        pop(Consent.self, Consent.key(account, to: owner)) != nil
+    }
+}
+
+extension World {
+    /// Describes a code or a token of one provider; `nil` if it was never issued or is forgotten. `client` returns the
+    /// client of a grant, for values that don't name it.
+    package func issued<Grant: OAuthGrant>(
+        _ text: String, _ type: Grant.Type, client: @Sendable (Grant) -> String? = { _ in nil }
+    ) -> IssuedValue? {
+        read { tables in
+            if let code = tables.find(AuthorizationCode<Grant>.self, text) {
+                let grant = tables.find(Grant.self, code.grant)
+                return IssuedValue(
+                    .code, client: grant.flatMap(client) ?? code.client, account: grant?.account ?? "",
+                    redirectURI: code.redirectURI, hasChallenge: code.challenge != nil, expires: code.expires,
+                    usedBy: code.usedBy)
+            }
+            guard let token = tables.find(Token<Grant>.self, text) else { return nil }
+            let grant = tables.find(Grant.self, token.grant)
+            return IssuedValue(
+                token.kind == .access ? .accessToken : .refreshToken, client: grant.flatMap(client) ?? token.client,
+                account: grant?.account ?? "", expires: token.expires)
+        }
+    }
+}
+
+extension OAuthGrant {
+    /// The row types of a provider's grants, codes and tokens.
+    package static var rows: [any Row.Type] {
+        [Self.self, AuthorizationCode<Self>.self, Token<Self>.self, EndedCredential<Self>.self]
+    }
+}
+
+/// The tables of a seed's authorization servers, beside those of their grants.
+package enum AuthorizationServerTables {
+    /// The row types of these tables.
+    package static var rows: [any Row.Type] {
+        [
+            BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
+            DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self,
+        ]
+    }
+}

@@ -1,5 +1,7 @@
 import EmulatorCore
 import HTTPServer
+import JOSE
+import JSON
 
 /// The list of people on a sign-in page: twenty at a time, with a search if there are more. It consists of fields of
 /// the page's own form, so it works without scripts.
@@ -100,5 +102,109 @@ package struct PersonChooser: Sendable {
         return .tag(
             "button", attributes + (isSuggested ? [("autofocus", nil)] : []),
             .tag("span", [], .tag("strong", [], title), .tag("span", [("class", "soft small")], notes)))
+    }
+}
+
+/// A new person, described by a page's form. The account exists until the world's reset.
+package struct NewPerson: Sendable {
+    /// The reason why no account is made, as a sentence for the page.
+    package struct Refusal: Error, Sendable {
+        package let sentence: String
+
+        package init(_ sentence: String) { self.sentence = sentence }
+    }
+
+    let given: String
+    let family: String
+    let email: String
+    let isVerified: Bool
+
+    /// Reads the form. An empty form has no address yet; then the box is ticked.
+    package init(_ form: Form?) {
+        func text(_ name: String) -> String {
+            String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        }
+        (given, family, email) = (text("given"), text("family"), text("email"))
+        isVerified = form?["email"] == nil || form?["verified"] != nil
+    }
+
+    /// Adds the person to the exchange's world.
+    ///
+    /// - Parameters:
+    ///   - id: the account's ID for the control API; by default made of the address.
+    ///   - obstacle: returns why the provider can't have the person, as a sentence for the page.
+    package static func make(
+        id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
+        unless obstacle: (borrowing Transaction) -> String? = { _ in nil }
+    ) throws -> Account {
+        guard TextRule.email.holds(email) else { throw Refusal("\"\(email)\" isn't an e-mail address.") }
+        let (free, owner) = try exchange.world.update { tables in
+            (tables.freeID(id ?? NewPerson.id(from: email)), tables.first(Account.byEmail, email.lowercased()))
+        }
+        if let owner { throw Refusal("\(email) is the address of \(owner.fullName), who is here already.") }
+        guard id == nil || id == free else { throw Refusal("The user name \"\(id ?? "")\" is taken.") }
+        var wanted = JSONObject([("id", .string(free)), ("email", .string(email))])
+        wanted.merge(members)
+        let account: Account
+        do {
+            account = try exchange.world.seed.format.account.value(checking: LocatedJSON(.object(wanted), file: "form"))
+        } catch {
+            throw Refusal("\(error)")
+        }
+        let met = try exchange.world.update { tables -> String? in
+            if let obstacle = obstacle(tables) { return obstacle }
+            guard tables.account(free) == nil, tables.first(Account.byEmail, email.lowercased()) == nil else {
+                return "Somebody else was quicker with \"\(free)\" or \(email): try again."
+            }
+            guard tables.count(Account.self) < Account.limit else {
+                return "There are \(Account.limit) people already."
+            }
+            tables.put(account)
+            return nil
+        }
+        if let met { throw Refusal(met) }
+        return account
+    }
+
+    package func make(in exchange: Exchange) throws -> Account {
+        guard !given.isEmpty || !family.isEmpty else { throw Refusal("A name is missing.") }
+        return try NewPerson.make(
+            members: JSONObject([
+                ("name", ["given": .string(given), "family": .string(family)]), ("emailVerified", .bool(isVerified)),
+            ]), email: email, in: exchange)
+    }
+
+    /// Returns the local part of an address, without the characters that an ID can't contain.
+    private static func id(from email: String) -> String {
+        let local = email.lowercased().prefix { $0 != "@" }.prefix(40)
+        let id = String(local.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
+        return TextRule.identifier.holds(id) ? id : "person"
+    }
+
+    /// The fields of the form, with the values sent before.
+    package var fields: [HTML] {
+        func input(_ name: String, _ label: String, _ value: String, _ type: String, _ hint: String) -> HTML {
+            var attributes: [(String, String?)] = [
+                ("type", type), ("name", name), ("value", value), ("autocomplete", hint), ("maxlength", "254"),
+            ]
+            if name == "given" { attributes.append(("autofocus", nil)) }
+            return .tag("label", [], .text(label), .tag("input", attributes))
+        }
+        let box: [(String, String?)] = [("type", "checkbox"), ("name", "verified"), ("value", "1")]
+        return [
+            input("given", "Given name", given, "text", "given-name"),
+            input("family", "Family name", family, "text", "family-name"),
+            input("email", "E-mail address", email, "email", "email"),
+            .tag(
+                "label", [("class", "choice")], .tag("input", box + (isVerified ? [("checked", nil)] : [])),
+                .tag("span", [], "The provider has verified the address")),
+        ]
+    }
+}
+
+extension Transaction {
+    /// Returns `id`, or if it is taken, `id` with a random ending.
+    fileprivate mutating func freeID(_ id: String) -> String {
+        account(id) == nil ? id : "\(id)-\(Hex.encode(random.bytes(4)))"
     }
 }

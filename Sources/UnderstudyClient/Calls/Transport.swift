@@ -165,3 +165,76 @@ enum Wire {
         }
     }
 }
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Refuses redirects and requests for a user name. A daemon sends neither, but another server at its address may. A
+/// redirect would carry the control token to another host, and FoundationNetworking repeats a request for ever if the
+/// server wants a user name.
+final class CallSession: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let asksForUser = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
+            .contains(challenge.protectionSpace.authenticationMethod)
+        completionHandler(asksForUser ? .rejectProtectionSpace : .performDefaultHandling, nil)
+    }
+}
+
+/// Encodes parts of addresses. All characters but the unreserved ones are percent-encoded:
+/// <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
+enum Address {
+    /// Returns a segment of a path. The segments `.` and `..` are encoded too, because they would change the path.
+    static func segment(_ text: String) -> String {
+        [".", ".."].contains(text) ? text.replacingOccurrences(of: ".", with: "%2E") : encoded(text)
+    }
+
+    /// Returns a query with its question mark, or an empty text if there are no parameters.
+    static func query(_ parameters: [(name: String, value: String)]) -> String {
+        guard !parameters.isEmpty else { return "" }
+        return "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += byte < 0x10 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return result
+    }
+}
+
+extension World {
+    /// Makes any call of the control API, for calls that have no method here.
+    ///
+    ///     let status = try await world.call("GET", "health")
+    ///
+    /// - Parameters:
+    ///   - method: `GET`, `POST`…
+    ///   - path: the path below `/_understudy/v1/`, with its query.
+    ///   - body: the body.
+    /// - Returns: The answer's body; `null` if it has none.
+    /// - Throws: ``UnderstudyError``.
+    @discardableResult
+    public func call(_ method: String, _ path: String, body: JSONValue? = nil) async throws -> JSONValue {
+        let call = Call(method: method, path: path, body: try body.map { try Wire.encode($0) })
+        let answer = try await send(call)
+        return answer.isEmpty ? .null : try Wire.decode(answer, of: call)
+    }
+}

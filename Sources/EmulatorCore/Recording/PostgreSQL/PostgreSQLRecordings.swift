@@ -127,3 +127,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
 
     func forgetGoneWorlds() throws(StoreFailure) { try run([RecordingSchema.forgetGone()]) }
 }
+
+extension PostgreSQLArchive {
+    package var recordings: (any RecordingKeeper)? { PostgreSQLRecordings(pool) }
+}

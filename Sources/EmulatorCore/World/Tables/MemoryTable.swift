@@ -255,3 +255,259 @@ final class MemoryTable {
         keepsChanges = false
     }
 }
+
+// Changing a table in memory. The caller holds the world's lock.
+
+extension MemoryTable {
+    func put(_ row: StoredRow, now: Instant) {
+        let key = row.key
+        if let slot = byKey[key] {
+            guard let old = slots[Int(slot)].row else { return }
+            if row.place < 0 { row.place = old.place }
+            note(key, old, slots[Int(slot)].seeded < 0 ? .nowhere : .replacing(seeded: slots[Int(slot)].seeded))
+            replace(old, by: row, in: slot)
+            return
+        }
+        if row.place < 0 { row.place = places.take() }
+        if let seeded = base?.byKey[key], hidden[seeded] == nil {
+            note(key, nil, .seeded(seeded))
+            let slot = occupy(row)
+            slots[Int(slot)].seeded = seeded
+            hidden[seeded] = slot
+            return
+        }
+        note(key, nil, .nowhere)
+        link(occupy(row), after: last)
+        purge(now: now)
+        while byKey.count > rules.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
+    }
+
+    func remove(_ key: String) -> StoredRow? {
+        if let slot = byKey[key] {
+            guard let old = slots[Int(slot)].row else { return nil }
+            let seeded = slots[Int(slot)].seeded
+            if seeded >= 0 {
+                note(key, old, .replacing(seeded: seeded))
+                hide(seeded)
+            } else {
+                note(key, old, .after(slots[Int(slot)].previous))
+                unlink(slot)
+            }
+            vacate(slot, old)
+            return old
+        }
+        guard let base, let seeded = base.byKey[key], hidden[seeded] == nil else { return nil }
+        note(key, nil, .seeded(seeded))
+        hide(seeded)
+        return base.row(seeded)
+    }
+
+    func hide(_ seeded: Int32) {
+        hidden[seeded] = -1
+        while hidden[firstSeeded] == -1 { firstSeeded += 1 }
+    }
+
+    /// Removes expired rows. The cost grows with their number.
+    private func purge(now: Instant) {
+        while let due = expiries.first, due.drop <= now {
+            expiries.removeFirst()
+            let slot = slots[Int(due.slot)]
+            if slot.generation == due.generation, let key = slot.row?.key { _ = remove(key) }
+        }
+        // Arrays and dictionaries never release memory by themselves.
+        if slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty { shrink() }
+    }
+
+    // MARK: - Undoing
+
+    private func note(_ key: String, _ row: StoredRow?, _ place: Place) {
+        if keepsChanges { changes.append(Change(key: key, row: row, place: place)) }
+    }
+
+    func undo(_ change: Change) {
+        if let slot = byKey[change.key], let current = row(slot) {
+            if let old = change.row { return replace(current, by: old, in: slot) }
+            if slots[Int(slot)].seeded < 0 { unlink(slot) }
+            vacate(slot, current)
+        }
+        switch change.place {
+        case .nowhere: return
+        case .seeded(let seeded):
+            hidden[seeded] = nil
+            firstSeeded = min(firstSeeded, seeded)
+        case .replacing(let seeded):
+            guard let row = change.row else { return }
+            let slot = occupy(row)
+            slots[Int(slot)].seeded = seeded
+            hidden[seeded] = slot
+            firstSeeded = min(firstSeeded, seeded)
+        case .after(let previous):
+            if let row = change.row { link(occupy(row), after: previous) }
+        }
+    }
+}
+
+// The slots of a table in memory, and the links between them.
+
+extension MemoryTable {
+    /// Puts the row into a free slot and into the indexes, but not into the order of rows.
+    func occupy(_ row: StoredRow) -> Int32 {
+        let slot: Int32
+        if let unused = free.popLast() {
+            slot = unused
+        } else {
+            slot = Int32(slots.count)
+            slots.append(Slot())
+        }
+        slots[Int(slot)].row = row
+        byKey[row.key] = slot
+        if !isUndoing { for index in indexes { index.insert(row, slot) } }
+        sort(row) { $0.insert($1, slot) }
+        schedule(row, slot)
+        return slot
+    }
+
+    func vacate(_ slot: Int32, _ row: StoredRow) {
+        if !isUndoing { for index in indexes { index.remove(row, slot) } }
+        sort(row) { $0.remove($1, slot) }
+        byKey[row.key] = nil
+        slots[Int(slot)] = Slot(generation: slots[Int(slot)].generation &+ 1)
+        free.append(slot)
+    }
+
+    func replace(_ old: StoredRow, by row: StoredRow, in slot: Int32) {
+        if !isUndoing { for index in indexes { index.replace(old, by: row, slot) } }
+        resort(old, by: row, slot)
+        slots[Int(slot)].row = row
+        schedule(row, slot)
+    }
+
+    /// Updates the sorted texts of a row that was changed.
+    private func resort(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
+        guard let order = rules.order else { return }
+        sorted.withLock { sorted in
+            guard let sorted else { return }
+            let (before, after) = (order(old), order(row))
+            guard before != after else { return }
+            for text in before { sorted.remove(text, slot) }
+            for text in after { sorted.insert(text, slot) }
+        }
+    }
+
+    /// Calls `body` with each of the row's texts, if the table has sorted texts already.
+    private func sort(_ row: StoredRow, _ body: (SortedTexts, String) -> Void) {
+        guard let order = rules.order else { return }
+        sorted.withLock { sorted in
+            guard let sorted else { return }
+            for text in order(row) { body(sorted, text) }
+        }
+    }
+
+    func schedule(_ row: StoredRow, _ slot: Int32) {
+        guard let droppedAt = rules.droppedAt else { return }
+        let drop = droppedAt(row)
+        guard slots[Int(slot)].drop != drop else { return }
+        slots[Int(slot)].drop = drop
+        slots[Int(slot)].generation &+= 1
+        guard let drop else { return }
+        expiries.insert(drop, slot, slots[Int(slot)].generation)
+        guard expiries.count > 2 * byKey.count + 1_024 else { return }
+        // Most entries belong to rows that have been removed.
+        expiries = ExpiryQueue()
+        for (slot, entry) in slots.enumerated() {
+            if let drop = entry.drop { expiries.insert(drop, Int32(slot), entry.generation) }
+        }
+    }
+
+    func link(_ slot: Int32, after previous: Int32) {
+        let next = previous < 0 ? first : slots[Int(previous)].next
+        slots[Int(slot)].previous = previous
+        slots[Int(slot)].next = next
+        if previous < 0 { first = slot } else { slots[Int(previous)].next = slot }
+        if next < 0 { last = slot } else { slots[Int(next)].previous = slot }
+    }
+
+    func unlink(_ slot: Int32) {
+        let (previous, next) = (slots[Int(slot)].previous, slots[Int(slot)].next)
+        if previous < 0 { first = next } else { slots[Int(previous)].next = next }
+        if next < 0 { last = previous } else { slots[Int(next)].previous = previous }
+    }
+
+    /// Moves the rows to as few slots as they need.
+    func shrink() {
+        var listed: [StoredRow] = []
+        var slot = first
+        while slot >= 0 {
+            if let row = row(slot) { listed.append(row) }
+            slot = slots[Int(slot)].next
+        }
+        let replacing = hidden.filter { $0.value >= 0 }.compactMap { place in row(place.value).map { (place.key, $0) } }
+        (slots, free, byKey, first, last) = ([], [], [:], -1, -1)
+        sorted.withLock { $0 = nil }
+        expiries = ExpiryQueue()
+        for index in indexes { index.removeAll() }
+        for (seeded, row) in replacing {
+            let slot = occupy(row)
+            slots[Int(slot)].seeded = seeded
+            hidden[seeded] = slot
+        }
+        for row in listed { link(occupy(row), after: last) }
+    }
+}
+
+// Reading a table's rows from an archive, and writing them to it.
+
+/// Numbers the rows of a world in the order in which they are added.
+final class RowPlaces {
+    private var next: Int64 = 0
+
+    func take() -> Int64 {
+        // An archive may hold any number, so this may overflow.
+        defer { next &+= 1 }
+        return next
+    }
+
+    /// Notes that a row has this number.
+    func note(_ place: Int64) { next = max(next, place &+ 1) }
+}
+
+extension MemoryTable {
+    /// Adds the present form of each row that was changed since `begin`.
+    func addChanges(to rows: inout [ArchivedRow], _ coder: StoredCoder) throws(StoreFailure) {
+        var known: Set<String> = []
+        for change in changes where changes.count == 1 || known.insert(change.key).inserted {
+            let kind = kind(of: change.key)
+            let row = kind == .removed ? nil : byKey[change.key].flatMap { self.row($0) }
+            rows.append(
+                ArchivedRow(
+                    table: rules.name, key: change.key, kind: kind, place: row?.place ?? 0,
+                    value: try row.map { row throws(StoreFailure) in try rules.encode(row, coder) } ?? ""))
+        }
+    }
+
+    /// Returns the kind of the row that is archived for this key; `nil` for none.
+    private func kind(of key: String) -> ArchivedRow.Kind? {
+        let seeded = base?.byKey[key]
+        guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
+        return slots[Int(slot)].seeded >= 0 ? .replacing : .own
+    }
+
+    /// Applies an archived row. Rows come in the order of their places.
+    func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
+        guard let kind = archived.kind, kind != .removed else {
+            _ = remove(archived.key)
+            return
+        }
+        let row = try rules.decode(archived.value, coder)
+        row.place = archived.place
+        places.note(archived.place)
+        if kind == .own, standsElsewhere(row) { _ = remove(row.key) }
+        put(row, now: .first)
+    }
+
+    /// Returns whether the row with the same key has another place.
+    private func standsElsewhere(_ row: StoredRow) -> Bool {
+        guard let slot = byKey[row.key] else { return base?.byKey[row.key] != nil }
+        return slots[Int(slot)].seeded >= 0 || self.row(slot)?.place != row.place
+    }
+}

@@ -1,3 +1,0 @@
-extension PostgreSQLArchive {
-    package var recordings: (any RecordingKeeper)? { PostgreSQLRecordings(pool) }
-}
