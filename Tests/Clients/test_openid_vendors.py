@@ -1,8 +1,6 @@
-"""OpenID Connect with the clients of vendors, at addresses laid out as theirs: python-keycloak, msal, and pyoidc at any."""
+"""OpenID Connect with the clients of vendors, at addresses laid out as theirs: python-keycloak, and pyoidc at any."""
 
 import jwt
-import msal
-import requests
 from jwkest import BadSignature
 from keycloak import KeycloakOpenID
 from keycloak.exceptions import KeycloakAuthenticationError, KeycloakPostError
@@ -69,88 +67,6 @@ class Keycloak(IssuerTestCase):
     def test_device(self):
         device = self.client.device()
         self.assertTrue(device["verification_uri"].startswith(f"{self.daemon.url}/realms/demo/"))
-
-
-class UnderRealName(requests.adapters.HTTPAdapter):
-    """Leads a name that can't be looked up to the daemon, as a proxy would."""
-
-    def __init__(self, daemon):
-        super().__init__()
-        self.daemon = daemon
-
-    def send(self, request, **options):
-        address = requests.compat.urlsplit(request.url)
-        request.headers["Host"] = address.netloc
-        request.url = address._replace(scheme="http", netloc=f"localhost:{self.daemon.port}").geturl()
-        answer = super().send(request, **options)
-        answer.url = address.geturl()
-        return answer
-
-
-class MSAL(IssuerTestCase):
-    """msal at Entra's addresses: endpoints beside the issuer's path, and `common`, which names no tenant."""
-
-    entra = "https://login.microsoftonline.com"
-    more = {
-        "issuer": f"{entra}/t1/v2.0", "issuerFollowsRequest": False, "claims": {"tid": "t1", "ver": "2.0"},
-        "alsoAt": [{"path": "/common/v2.0", "issuer": entra + "/{tenantid}/v2.0"}],
-        "paths": {
-            "authorization": "../oauth2/v2.0/authorize", "token": "../oauth2/v2.0/token", "keys": "../discovery/v2.0/keys",
-            "endSession": "../oauth2/v2.0/logout", "deviceAuthorization": "../oauth2/v2.0/devicecode"},
-    }
-
-    @classmethod
-    def clients(cls):
-        return [
-            {"clientID": "app", "clientSecret": SECRET, "redirectURIs": [CALLBACK]},
-            {"clientID": "desktop", "redirectURIs": [CALLBACK]},
-        ]
-
-    def session(self):
-        session = requests.Session()
-        session.mount(self.entra, UnderRealName(self.daemon))
-        return session
-
-    def application(self, tenant):
-        return msal.ConfidentialClientApplication(
-            "app", client_credential=SECRET, authority=f"{self.entra}/{tenant}", instance_discovery=False,
-            http_client=self.session())
-
-    def test_sign_in_and_refresh(self):
-        for tenant in ["t1", "common"]:
-            with self.subTest(tenant):
-                application = self.application(tenant)
-                flow = application.initiate_auth_code_flow(["User.Read"], redirect_uri=CALLBACK)
-                self.assertTrue(flow["auth_uri"].startswith(f"{self.entra}/{tenant}/oauth2/v2.0/authorize?"))
-                browser = Browser()
-                browser.session = self.session()
-                answer = query(browser.get(flow["auth_uri"], until=CALLBACK))
-                result = application.acquire_token_by_auth_code_flow(flow, answer)
-                self.assertNotIn("error", result)
-                claims = result["id_token_claims"]
-                self.assertEqual(
-                    (claims["iss"], claims["tid"], claims["aud"]), (f"{self.entra}/t1/v2.0", "t1", "app"))
-                account = application.get_accounts()[0]
-                renewed = application.acquire_token_silent_with_error(["User.Read"], account, force_refresh=True)
-                self.assertNotEqual(renewed["access_token"], result["access_token"])
-
-    def test_refusal(self):
-        application = self.application("t1")
-        flow = application.initiate_auth_code_flow([], redirect_uri=CALLBACK)
-        self.fault(path="*/token", error="invalid_grant", description="AADSTS54005: already redeemed")
-        browser = Browser()
-        browser.session = self.session()
-        result = application.acquire_token_by_auth_code_flow(
-            flow, query(browser.get(flow["auth_uri"], until=CALLBACK)))
-        self.assertEqual(result["error"], "invalid_grant")
-
-    def test_client_credentials(self):
-        result = self.application("t1").acquire_token_for_client(["https://graph.microsoft.com/.default"])
-        self.assertEqual(result["token_type"], "Bearer")
-
-    def fault(self, times=1, path="*", **effect):
-        self.daemon.control(
-            "faults", match={"host": "login.microsoftonline.com", "path": path}, times=times, effect=effect)
 
 
 class PyOIDC(IssuerTestCase):

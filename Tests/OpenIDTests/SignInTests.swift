@@ -121,34 +121,35 @@ struct SignInTests {
         } throws: { "\($0)".contains("is the daemon's own") }
     }
 
-    // Entra: endpoints beside the issuer's path, and a discovery document of all tenants whose issuer has a placeholder.
+    // As at Entra: endpoints beside the issuer's path, and a discovery document of all tenants whose issuer has a
+    // placeholder.
     // https://github.com/coreos/go-oidc/issues/344, https://github.com/MicrosoftDocs/azure-docs/issues/95994
-    @Test("Entra's tenant and its common address")
-    func entra() throws {
+    @Test("a tenant and the common address of all")
+    func tenants() throws {
         let fixture = try OpenIDFixture(
             seed: #"""
-                {"openid":{"issuers":[{"id":"entra","issuer":"https://login.microsoftonline.com/t1/v2.0",
-                "alsoAt":[{"path":"/common/v2.0","issuer":"https://login.microsoftonline.com/{tenantid}/v2.0"}],
+                {"openid":{"issuers":[{"id":"tenant","issuer":"https://login.tenants.example/t1/v2.0",
+                "alsoAt":[{"path":"/common/v2.0","issuer":"https://login.tenants.example/{tenantid}/v2.0"}],
                 "paths":{"authorization":"../oauth2/v2.0/authorize","token":"../oauth2/v2.0/token",
                 "keys":"../discovery/v2.0/keys","endSession":"../oauth2/v2.0/logout"},
                 "claims":{"tid":"t1"},
                 "clients":[{"clientID":"web","clientSecret":"openid-secret-for-tests",
                 "redirectURIs":["http://localhost:3000/callback"]}]}]}}
                 """#)
-        let host = "/login.microsoftonline.com"
+        let host = "/login.tenants.example"
         let here = "http://localhost:\(fixture.server.port)\(host)"
         func discover(_ path: String, host name: String? = nil) throws -> Answer {
             try fixture.client.get(
                 "\(path)/.well-known/openid-configuration", headers: name.map { ["Host": $0] } ?? [:])
         }
         let tenant = try discover("\(host)/t1/v2.0")
-        #expect(tenant["issuer"] == "https://login.microsoftonline.com/t1/v2.0")
+        #expect(tenant["issuer"] == "https://login.tenants.example/t1/v2.0")
         #expect(tenant["authorization_endpoint"] == "\(here)/t1/oauth2/v2.0/authorize")
-        #expect(try discover("/oidc/entra")["token_endpoint"] == "\(here)/t1/oauth2/v2.0/token")
-        let common = try discover("/common/v2.0", host: "login.microsoftonline.com")
-        #expect(common["issuer"] == "https://login.microsoftonline.com/{tenantid}/v2.0")
-        #expect(common["token_endpoint"] == "https://login.microsoftonline.com/common/oauth2/v2.0/token")
-        #expect(common["jwks_uri"] == "https://login.microsoftonline.com/common/discovery/v2.0/keys")
+        #expect(try discover("/oidc/tenant")["token_endpoint"] == "\(here)/t1/oauth2/v2.0/token")
+        let common = try discover("/common/v2.0", host: "login.tenants.example")
+        #expect(common["issuer"] == "https://login.tenants.example/{tenantid}/v2.0")
+        #expect(common["token_endpoint"] == "https://login.tenants.example/common/oauth2/v2.0/token")
+        #expect(common["jwks_uri"] == "https://login.tenants.example/common/discovery/v2.0/keys")
         for place in ["t1", "common"] {
             try fixture.order(["outcome": "approve", "account": "ada"])
             let answer = try fixture.client.get(
@@ -160,7 +161,7 @@ struct SignInTests {
                     "redirect_uri": OpenIDFixture.callback,
                 ], headers: OpenIDFixture.basic())
             let claims = OpenIDFixture.claims(tokens["id_token"])
-            #expect(claims["iss"] as? String == "https://login.microsoftonline.com/t1/v2.0")
+            #expect(claims["iss"] as? String == "https://login.tenants.example/t1/v2.0")
             #expect(claims["tid"] as? String == "t1")
             #expect(try fixture.client.get("\(host)/\(place)/discovery/v2.0/keys").status == 200)
         }
@@ -168,7 +169,7 @@ struct SignInTests {
             "\(OpenIDFixture.control)/faults",
             json: [
                 "match": [
-                    "host": "login.microsoftonline.com", "path": "/common/v2.0/.well-known/openid-configuration",
+                    "host": "login.tenants.example", "path": "/common/v2.0/.well-known/openid-configuration",
                 ],
                 "effect": ["status": 503],
             ])
