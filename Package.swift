@@ -101,6 +101,9 @@ let package = Package(
         .target(
             name: "Facebook", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
+        .target(
+            name: "Microsoft", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(name: "OpenID", dependencies: ["OAuth", "ModelContextProtocol"], swiftSettings: strict),
         .plugin(name: "EmbedAssets", capability: .buildTool()),
         .target(
@@ -114,8 +117,8 @@ let package = Package(
         .target(
             name: "Understudy",
             dependencies: [
-                "Apple", "GitHub", "Google", "Facebook", "OpenID", "Firebase", "Control", "Inspector", "Platform",
-                "Proxy", "Mail", "SMTPServer",
+                "Apple", "GitHub", "Google", "Facebook", "Microsoft", "OpenID", "Firebase", "Control", "Inspector",
+                "Platform", "Proxy", "Mail", "SMTPServer",
             ],
             swiftSettings: strict, plugins: ["EmbedSeedData"]),
         .target(name: "UnderstudyClient", swiftSettings: strict),
@@ -171,6 +174,7 @@ let package = Package(
         .testTarget(name: "GitHubTests", dependencies: ["GitHub", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "GoogleTests", dependencies: ["Google", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "FacebookTests", dependencies: ["Facebook", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MicrosoftTests", dependencies: ["Microsoft", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "OpenIDTests", dependencies: ["OpenID", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "FirebaseTests", dependencies: ["Firebase", "TestSupport"], swiftSettings: strict),
         .testTarget(

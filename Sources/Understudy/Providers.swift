@@ -7,13 +7,14 @@ import Google
 import Inspector
 import JSON
 import Mail
+import Microsoft
 import OpenID
 
 /// The list of all providers. No other file has one.
 package enum Providers {
     static let all: [any Provider.Type] = [
-        AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, OpenIDProvider.self,
-        FirebaseProvider.self,
+        AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, MicrosoftProvider.self,
+        OpenIDProvider.self, FirebaseProvider.self,
     ]
 
     /// The providers' names in seeds and in the control API.

@@ -40,6 +40,8 @@ public struct World: Sendable, Hashable {
             "GOOGLE_BASE_URL": hostURL("accounts.google.com"),
             "GOOGLE_TOKEN_URL": hostURL("oauth2.googleapis.com/token"),
             "FACEBOOK_BASE_URL": hostURL("www.facebook.com"), "FACEBOOK_GRAPH_URL": hostURL("graph.facebook.com"),
+            "MICROSOFT_BASE_URL": hostURL("login.microsoftonline.com"),
+            "MICROSOFT_GRAPH_URL": hostURL("graph.microsoft.com"),
             "FIREBASE_AUTH_EMULATOR_HOST": url.range(of: "://").map { String(url[$0.upperBound...]) } ?? url,
         ]
         variables["UNDERSTUDY_CONTROL_TOKEN"] = daemon.controlToken

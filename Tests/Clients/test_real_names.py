@@ -83,6 +83,9 @@ class RealNames:
     def test_authlib(self):
         self.script("authlib_google.py")
 
+    def test_msal(self):
+        self.script("msal_app.py")
+
     def test_social_auth(self):
         self.script("social_auth.py")
 

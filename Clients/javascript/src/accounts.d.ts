@@ -5,7 +5,7 @@ export interface Account {
   email?: string
   emailVerified?: boolean
   phoneNumber?: string
-  /** What providers know of the person: `apple`, `github`, `google`, `facebook`, `openid`. */
+  /** What providers know of the person: `apple`, `github`, `google`, `facebook`, `microsoft`, `openid`. */
   [member: string]: unknown
 }
 

@@ -13,7 +13,7 @@ export function understudyTasks({ world: name, ...options } = {}) {
   }
 }
 
-const parts = ['accounts', 'apple', 'clock', 'facebook', 'github', 'google', 'openID', 'scenarios', 'tokens']
+const parts = ['accounts', 'apple', 'clock', 'facebook', 'github', 'google', 'microsoft', 'openID', 'scenarios', 'tokens']
 
 function call(world, method, values) {
   const [name, part, ...rest] = method.split('.').reverse()

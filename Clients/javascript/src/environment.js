@@ -15,6 +15,8 @@ export function environment(world, firebaseHost, mail) {
     GOOGLE_TOKEN_URL: world.hostURL('oauth2.googleapis.com/token'),
     FACEBOOK_BASE_URL: world.hostURL('www.facebook.com'),
     FACEBOOK_GRAPH_URL: world.hostURL('graph.facebook.com'),
+    MICROSOFT_BASE_URL: world.hostURL('login.microsoftonline.com'),
+    MICROSOFT_GRAPH_URL: world.hostURL('graph.microsoft.com'),
     FIREBASE_AUTH_EMULATOR_HOST: firebaseHost
   }
 }

@@ -12,7 +12,7 @@ export type { Clock } from './clock.js'
 export type { Duration, Moment } from './duration.js'
 export type { MailFilter, Message, OutgoingMail, SentMail } from './inbox.js'
 export type {
-  Apple, AppleCredential, AppleRequest, AppOfPerson, Facebook, GitHub, Google, NativeRequest, OpenID
+  Apple, AppleCredential, AppleRequest, AppOfPerson, Facebook, GitHub, Google, Microsoft, NativeRequest, OpenID
 } from './providers.js'
 export type {
   Criteria, Exchange, Expectation, RecordedMessage, SignIn, SignInFilter, SignInStep, Verified

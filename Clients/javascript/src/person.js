@@ -73,7 +73,8 @@ function advice(url, waiting) {
 }
 
 const providers = {
-  'appleid.apple.com': 'apple', 'github.com': 'github', 'www.facebook.com': 'facebook', 'accounts.google.com': 'google'
+  'appleid.apple.com': 'apple', 'github.com': 'github', 'www.facebook.com': 'facebook', 'accounts.google.com': 'google',
+  'login.microsoftonline.com': 'microsoft'
 }
 const providerAt = url => Object.entries(providers).find(([host]) => url.split('?')[0].includes(host))?.[1] ?? 'openid'
 

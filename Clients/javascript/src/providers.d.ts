@@ -87,6 +87,12 @@ export interface Facebook {
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
+/** What people do in their settings at Microsoft. */
+export interface Microsoft {
+  /** The person removes the app. */
+  revoke(order: AppOfPerson): Promise<Record<string, unknown>>
+}
+
 /** What people do in their settings at GitHub. */
 export interface GitHub {
   /** The person revokes the app; its webhook is told. */

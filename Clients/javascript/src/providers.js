@@ -38,6 +38,10 @@ export class Facebook extends Provider {
   authorize(request) { return this.post('authorizations', request) }
 }
 
+export class Microsoft extends Provider {
+  constructor(control) { super(control, 'microsoft') }
+}
+
 export class GitHub extends Provider {
   constructor(control) { super(control, 'github') }
   logOut(order) { return this.post('logouts', order) }

@@ -9,7 +9,7 @@ export interface Tampering {
 
 /** An ID token that nobody signed in for. */
 export interface TokenOrder extends Tampering {
-  provider: 'apple' | 'google' | 'facebook' | 'firebase' | 'openid' | (string & {})
+  provider: 'apple' | 'google' | 'facebook' | 'microsoft' | 'firebase' | 'openid' | (string & {})
   /** For which client; at Firebase, for which project. */
   client: string
   /** Who; at Firebase a user's local ID or e-mail address. */

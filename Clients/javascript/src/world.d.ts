@@ -4,7 +4,7 @@ import type { Duration } from './duration.js'
 import type { MailFilter, Message, OutgoingMail, SentMail } from './inbox.js'
 import type { Fault, FaultOrder, Outcome, OutcomeDetails } from './orders.js'
 import type { Callback } from './person.js'
-import type { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
+import type { Apple, Facebook, GitHub, Google, Microsoft, OpenID } from './providers.js'
 import type { Criteria, Exchange, Expectation, SignIn, SignInFilter, Verified } from './recording.js'
 import type { Scenarios } from './scenarios.js'
 import type { Tokens } from './tokens.js'
@@ -40,12 +40,13 @@ export class World {
   readonly apple: Apple
   readonly google: Google
   readonly facebook: Facebook
+  readonly microsoft: Microsoft
   readonly github: GitHub
   readonly openID: OpenID
 
   /** How the next matching authorization ends, on every road: the web flow without its page, the device flow, a native one. */
   order(
-    provider: 'apple' | 'github' | 'google' | 'facebook' | 'openid' | (string & {}), outcome: 'approve' | 'cancel' | 'error',
+    provider: 'apple' | 'github' | 'google' | 'facebook' | 'microsoft' | 'openid' | (string & {}), outcome: 'approve' | 'cancel' | 'error',
     details?: OutcomeDetails
   ): Promise<Outcome>
   /** Something goes wrong: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */

@@ -8,7 +8,7 @@ import { UnderstudyError } from './errors.js'
 import { Inbox } from './inbox.js'
 import { Orders } from './orders.js'
 import { follow } from './person.js'
-import { Apple, Facebook, GitHub, Google, OpenID } from './providers.js'
+import { Apple, Facebook, GitHub, Google, Microsoft, OpenID } from './providers.js'
 import { archive, verified } from './recording.js'
 import { Scenarios } from './scenarios.js'
 import { Tokens } from './tokens.js'
@@ -40,6 +40,7 @@ export class World {
     this.apple = new Apple(this.#control)
     this.google = new Google(this.#control)
     this.facebook = new Facebook(this.#control)
+    this.microsoft = new Microsoft(this.#control)
     this.github = new GitHub(this.#control)
     this.openID = new OpenID(this.#control)
   }

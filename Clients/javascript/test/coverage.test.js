@@ -31,7 +31,7 @@ test('every call has a method', async () => {
   const calls = await made(async () => {
     const understudy = await Understudy.connect('http://localhost:1')
     const world = understudy.world('ID')
-    const { accounts, apple, clock, facebook, github, google, openID, scenarios, tokens } = world
+    const { accounts, apple, clock, facebook, github, google, microsoft, openID, scenarios, tokens } = world
     const all = [
       understudy.worlds(), understudy.health(), world.reset(), world.currentSeed(), world.replaceSeed({}), world.seed({}), world.snapshot(),
       world.restore('{}'), clock.now(), clock.reset(), world.order('apple', 'cancel'), world.outcomes(), world.removeOutcomes(), world.removeFaults(),
@@ -43,7 +43,7 @@ test('every call has a method', async () => {
       world.deleteMail(), apple.authorize({}), apple.credentialState({}), apple.notify({}), apple.revoke({}), apple.relay({}),
       apple.rotateKeys(), github.revoke({}), github.logOut({}), google.authorize({}), google.revoke({}),
       google.sendSecurityEvent({}), facebook.authorize({}),
-      facebook.revoke({}), openID.revoke({}), openID.logOut({}), openID.clients(), openID.removeClients(),
+      facebook.revoke({}), microsoft.revoke({}), openID.revoke({}), openID.logOut({}), openID.clients(), openID.removeClients(),
       openID.removeClients('ID'), world.firebaseExport()
     ]
     await Promise.all(all)

@@ -67,6 +67,7 @@ METHODS = {
     "POST mail": "send_mail",
     "POST mail/:id/replies": "Message.reply",
     "POST openid/logouts": "openid.log_out",
+    "POST microsoft/revocations": "microsoft.revoke",
     "POST openid/revocations": "openid.revoke",
     "POST outcomes": "order",
     "POST reset": "reset",

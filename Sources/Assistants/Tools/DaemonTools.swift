@@ -23,7 +23,7 @@ package struct DaemonTools: Sendable {
     package static let identity = ServerIdentity(
         name: "understudy", title: "Understudy", version: Version.current,
         about:
-            "A stand-in for Sign in with Apple, GitHub, Google, Facebook, Firebase Authentication and OpenID Connect, for tests.",
+            "A stand-in for Sign in with Apple, GitHub, Google, Facebook, Microsoft, Firebase Authentication and OpenID Connect, for tests.",
         instructions: """
             Understudy plays identity providers for tests: an app's sign-in code runs against it unchanged, without accounts or a \
             network. Begin with app_environment to point an app at it. When a sign-in fails, list_sign_ins with refused: true says \

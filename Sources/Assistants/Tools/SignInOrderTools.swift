@@ -31,10 +31,9 @@ extension DaemonTools {
         let schema = Schema.oneOf(NativeProvider.allCases.flatMap(\.call.answers))
         return Tool(
             "sign_in_natively", title: "Sign in as on a device", .adds,
-            "What a device delivers to an app when its person signs in: for Apple the credential of ASAuthorizationController (identity "
+            "What a device delivers when its person signs in: for Apple the credential of ASAuthorizationController (identity "
                 + "token, authorization code, user, name and address the first time), for Google and Facebook their SDK's tokens. "
-                + "Refusals are answered as the device would (for Apple ASAuthorizationError's codes, such as 1001 for cancel), with "
-                + "the reason.",
+                + "It refuses as the device would (for Apple ASAuthorizationError's codes, such as 1001 for cancel).",
             arguments: .withWorld(NativeChoice.schema.fields + .united(calls)), answers: schema.answered
         ) { arguments, _ throws(ToolFailure) in
             let provider = NativeChoice(reading: arguments).provider

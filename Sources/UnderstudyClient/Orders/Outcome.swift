@@ -170,6 +170,8 @@ extension World {
         public static let google = Provider(rawValue: "google")
         /// Facebook.
         public static let facebook = Provider(rawValue: "facebook")
+        /// Microsoft.
+        public static let microsoft = Provider(rawValue: "microsoft")
         /// Firebase Authentication.
         public static let firebase = Provider(rawValue: "firebase")
         /// The OpenID Connect issuers of the seed.

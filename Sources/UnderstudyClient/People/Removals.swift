@@ -25,6 +25,21 @@ extension World {
         }
     }
 
+    /// A person's actions at Microsoft: `world.microsoft`.
+    public struct Microsoft: Sendable, Hashable {
+        let world: World
+
+        /// Removes an app from a person's account, as in the person's settings.
+        ///
+        /// - Parameters:
+        ///   - account: the person's account; `*` means everybody.
+        ///   - client: the app's client ID; `*` means every app.
+        /// - Throws: ``UnderstudyError``.
+        public func revoke(account: String, client: String) async throws {
+            try await world.revoke(.microsoft, account: account, client: client)
+        }
+    }
+
     /// A person's actions at an OpenID Connect issuer of the seed: `world.openID`.
     public struct OpenID: Sendable, Hashable {
         let world: World
@@ -87,6 +102,9 @@ extension World {
 
     /// A person's actions at GitHub.
     public var github: GitHub { GitHub(world: self) }
+
+    /// A person's actions at Microsoft.
+    public var microsoft: Microsoft { Microsoft(world: self) }
 
     /// A person's actions at an OpenID Connect issuer of the seed.
     public var openID: OpenID { OpenID(world: self) }

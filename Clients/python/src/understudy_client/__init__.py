@@ -26,7 +26,7 @@ from .message import Attachment, Delivery, Message
 from .names import NoncePair, nonce_pair, world_name
 from .orders import Order
 from .person import Callback
-from .providers import Facebook, FacebookCredential, GitHub, Google, GoogleCredential, OpenID
+from .providers import Facebook, FacebookCredential, GitHub, Google, GoogleCredential, Microsoft, OpenID
 from .scenarios import Scenarios
 from .sign_in import SignIn, Step
 from .tokens import MintedToken, Tokens
@@ -56,6 +56,7 @@ __all__ = [
     "Issue",
     "MailServer",
     "Message",
+    "Microsoft",
     "MintedToken",
     "NoncePair",
     "OpenID",

@@ -94,7 +94,7 @@ class Ordering:
         """Says how the next sign-in goes, on every road: on the web (without a page), on a device, by the device flow.
 
         Args:
-            provider: `apple`, `github`, `google`, `facebook` or `openid`.
+            provider: `apple`, `github`, `google`, `facebook`, `microsoft` or `openid`.
             outcome: `approve`, `cancel` or `error`.
             client: Only sign-ins of this client.
             account: Who signs in.

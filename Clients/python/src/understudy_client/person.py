@@ -25,6 +25,7 @@ _PROVIDERS = {
     "appleid.apple.com": "apple",
     "github.com": "github",
     "www.facebook.com": "facebook",
+    "login.microsoftonline.com": "microsoft",
     "accounts.google.com": "google",
 }
 

@@ -124,6 +124,12 @@ class Facebook(_Revocable):
         return FacebookCredential(answer["userID"], answer.get("accessToken"), answer.get("authenticationToken"))
 
 
+class Microsoft(_Revocable):
+    """What people do at Microsoft."""
+
+    _name = "microsoft"
+
+
 class GitHub(_Revocable):
     """What people do at GitHub."""
 

@@ -48,7 +48,7 @@ class Tokens:
         """An ID token.
 
         Args:
-            provider: `apple`, `google`, `facebook`, `firebase` or `openid`.
+            provider: `apple`, `google`, `facebook`, `microsoft`, `firebase` or `openid`.
             client: For which client; at Firebase, for which project.
             account: Whose; at Firebase a user's local ID or address.
             nonce: The claim `nonce`.

@@ -17,7 +17,7 @@ from .errors import ControlError, UnderstudyError, is_told_by_its_message
 from .inbox import Inbox
 from .orders import Ordering, described
 from .person import Callback, follow, has_address, is_public
-from .providers import Facebook, GitHub, Google, OpenID
+from .providers import Facebook, GitHub, Google, Microsoft, OpenID
 from .recording import Recording
 from .scenarios import Scenarios
 from .tokens import Tokens
@@ -66,6 +66,8 @@ class World(Ordering, Recording, Inbox):
         """Native sign-ins with Google, and apps that people remove there."""
         self.facebook = Facebook(self._transport)
         """Native sign-ins with Facebook, and apps that people remove there."""
+        self.microsoft = Microsoft(self._transport)
+        """Apps that people remove at Microsoft."""
         self.github = GitHub(self._transport)
         """Apps that people remove at GitHub, and people who sign out there."""
         self.openid = OpenID(self._transport)
@@ -181,6 +183,8 @@ class World(Ordering, Recording, Inbox):
             "GOOGLE_TOKEN_URL": at("oauth2.googleapis.com/token"),
             "FACEBOOK_BASE_URL": at("www.facebook.com"),
             "FACEBOOK_GRAPH_URL": at("graph.facebook.com"),
+            "MICROSOFT_BASE_URL": at("login.microsoftonline.com"),
+            "MICROSOFT_GRAPH_URL": at("graph.microsoft.com"),
             "FIREBASE_AUTH_EMULATOR_HOST": self.firebase_emulator_host,
         }
         if self.daemon.control_token:

@@ -1,0 +1,269 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import OAuth
+import Time
+
+// GET /TENANT/oauth2/v2.0/authorize
+// https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow#request-an-authorization-code
+//
+// Quirks: the tenant in the path says who may sign in. Without redirect_uri, one of the registered ones is used. The
+// order of the checks isn't documented.
+
+/// The part of the path that says who may sign in.
+enum MicrosoftRealm: Sendable {
+    case common
+    case organizations
+    case consumers
+    case tenant(MicrosoftTenant)
+
+    /// The text in addresses. A tenant has its ID, even if the path names a domain.
+    var text: String {
+        switch self {
+        case .common: "common"
+        case .organizations: "organizations"
+        case .consumers: MicrosoftTenant.consumers
+        case .tenant(let tenant): tenant.id
+        }
+    }
+}
+
+/// A checked authorization request.
+struct MicrosoftRequest: Sendable {
+    /// A refusal, which is sent to the redirect URI, or shown on a page where that isn't known.
+    struct Failure: Error {
+        let error: MicrosoftError
+        let destination: Destination?
+    }
+
+    /// The redirect URI, and how the answer is sent there.
+    struct Destination: Sendable {
+        let redirectURI: String
+        let mode: ResponseMode
+        let state: Form.Field?
+    }
+
+    let realm: MicrosoftRealm
+    let client: MicrosoftClient
+    let platform: MicrosoftClient.Platform
+    let destination: Destination
+    let types: Set<String>
+    let scopes: MicrosoftScopes
+    let challenge: CodeChallenge?
+    let form: Form
+    var prompts: [Substring] { (form["prompt"] ?? "").split(separator: " ") }
+
+    init(_ sent: Form, _ provider: MicrosoftProvider, _ exchange: Exchange) throws(Failure) {
+        let form = sent.withoutEmptyFields
+        self.form = form
+        let redirectURI: String
+        do throws(MicrosoftError) {
+            realm = try provider.realm(exchange)
+            guard let id = form["client_id"] else { throw .missing("client_id") }
+            client = try provider.client(id, at: realm)
+            guard let first = client.redirectURIs.first else { throw MicrosoftError(500113) }
+            redirectURI = form["redirect_uri"] ?? first
+            guard let known = client.platform(of: redirectURI) else {
+                throw MicrosoftError(
+                    50011, redirectURI, client.id, received: "redirect_uri \(Diagnosis.quote(redirectURI))",
+                    expected: RegisteredRedirectURI.alternatives(client.redirectURIs))
+            }
+            platform = known
+        } catch { throw Failure(error: error, destination: nil) }
+        types = AuthorizationParameters.responseType(form["response_type"] ?? "")
+        scopes = MicrosoftScopes(form["scope"])
+        let usual: ResponseMode = types.contains("id_token") ? .fragment : .query
+        let named = form["response_mode"].flatMap { ResponseMode(rawValue: $0) }
+        let mode = named == .formPost || named == .fragment ? named ?? usual : usual
+        destination = Destination(redirectURI: redirectURI, mode: mode, state: form.field("state"))
+        do throws(MicrosoftError) {
+            challenge = try MicrosoftRequest.challenge(form)
+            try check()
+            try provider.check(scopes, client, at: realm)
+        } catch { throw Failure(error: error, destination: destination) }
+    }
+
+    func failure(_ error: MicrosoftError) -> Failure { Failure(error: error, destination: destination) }
+
+    private static func challenge(_ form: Form) throws(MicrosoftError) -> CodeChallenge? {
+        guard let text = form["code_challenge"] else { return nil }
+        let name = form["code_challenge_method"] ?? "plain"
+        guard let method = CodeChallenge.Method(rawValue: name) else {
+            throw MicrosoftError(50149, received: Diagnosis.quote(name))
+        }
+        guard CodeChallenge.isWellFormed(text) else { throw MicrosoftError(50147, received: Diagnosis.quote(text)) }
+        return CodeChallenge(method: method, challenge: text)
+    }
+
+    private func check() throws(MicrosoftError) {
+        for name in ["response_type", "scope"] where form[name] == nil { throw .missing(name) }
+        let type = form["response_type"] ?? ""
+        let received = "response_type \(Diagnosis.quote(type))"
+        guard types.isSubset(of: ["code", "id_token", "token"]), types != ["code", "token"] else {
+            throw MicrosoftError(70005, type, received: received)
+        }
+        // Apps at which access tokens through the browser are switched on aren't played.
+        guard !types.contains("token") else { throw MicrosoftError(700051, received: received) }
+        if types.contains("id_token") {
+            guard client.issuesIDTokens else { throw MicrosoftError(700054, received: received) }
+            guard scopes.names.contains("openid") else { throw MicrosoftError(70005, type, received: received) }
+            guard form["nonce"] != nil else { throw .missing("nonce") }
+        }
+        if let text = form["response_mode"], text != destination.mode.rawValue {
+            throw MicrosoftError(70007, text, received: "response_mode \(Diagnosis.quote(text))")
+        }
+        guard prompts.count <= 1,
+            prompts.allSatisfy({ ["none", "login", "consent", "select_account", "create"].contains($0) })
+        else { throw MicrosoftError(90023, "prompt", received: "prompt \(Diagnosis.quote(form["prompt"] ?? ""))") }
+    }
+}
+
+extension MicrosoftProvider {
+    func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
+        try carryOut(exchange, form) { request in
+            let decision = try exchange.decision(
+                provider: name, client: request.client.id, interaction: request.client.interaction)
+            switch decision {
+            case .ask: return try ask(exchange, request)
+            case .cancel:
+                throw request.failure(MicrosoftError(65004, because: Diagnosis("a cancel was ordered as an outcome")))
+            case .error(let name, _):
+                throw request.failure(.ordered(name, Diagnosis("this error was ordered as an outcome")))
+            case .nobody:
+                let diagnosis = Diagnosis("there is no account to sign in: seed one, or add it")
+                return pages(exchange).problem(400, "Nobody can sign in", diagnosis)
+            case .approve(let account, _): return try approve(exchange, request, by: account)
+            }
+        }
+    }
+
+    /// Handles the form of a page, or a posted authorization request.
+    func decide(_ exchange: Exchange) throws -> Response {
+        guard let (form, answer) = try pages(exchange).answer(exchange.request.bodyForm, in: exchange) else {
+            return try authorize(exchange, exchange.request.bodyForm)
+        }
+        return try carryOut(exchange, form) { request in
+            switch answer {
+            case .cancel: throw request.failure(MicrosoftError(65004))
+            case .searched(let search): return choosePerson(exchange, request, search: search)
+            case .page(let page): return page
+            case .chosen(let id), .approved(let id):
+                guard let account = exchange.world.read({ $0.account(id) }) else {
+                    return choosePerson(exchange, request)
+                }
+                if case .chosen = answer, needsConsent(request, account, exchange) {
+                    return try askForConsent(exchange, request, account)
+                }
+                return try approve(exchange, request, by: account)
+            }
+        }
+    }
+
+    private func carryOut(
+        _ exchange: Exchange, _ form: Form, _ step: (MicrosoftRequest) throws -> Response
+    ) throws -> Response {
+        do { return try step(try MicrosoftRequest(form, self, exchange)) } catch let failure as MicrosoftRequest.Failure
+        {
+            let (error, text) = (failure.error, failure.error.description(exchange))
+            guard let destination = failure.destination else {
+                return pages(exchange).problem(
+                    400, "Sorry, but we’re having trouble signing you in.", error.diagnosis, text: text)
+            }
+            let fields = [("error", error.name), ("error_description", text), ("error_uri", error.uri)]
+            return deliver(fields, to: destination, exchange).diagnosed(error.diagnosis)
+        }
+    }
+
+    private func deliver(
+        _ fields: [(String, String?)], to destination: MicrosoftRequest.Destination, _ exchange: Exchange
+    ) -> Response {
+        var response = AuthorizationResponse(
+            redirectURI: exchange.reachable(destination.redirectURI), mode: destination.mode)
+        for (name, value) in fields { response.append(name, value) }
+        response.append("state", exchange.redirectState(destination.state)?.value)
+        return response.deliver()
+    }
+
+    // MARK: - The person
+
+    /// Goes on with the person who is signed in with this browser, or shows the page.
+    private func ask(_ exchange: Exchange, _ request: MicrosoftRequest) throws -> Response {
+        let session = exchange.session(at: name)
+        let account = session.flatMap { session in exchange.world.read { $0.account(session.account) } }
+        let isSilent = request.prompts == ["none"]
+        guard let account, request.prompts.allSatisfy({ ["none", "consent"].contains($0) }) else {
+            guard isSilent else { return choosePerson(exchange, request) }
+            throw request.failure(MicrosoftError(50058))
+        }
+        guard needsConsent(request, account, exchange) else { return try approve(exchange, request, by: account) }
+        guard isSilent else { return try askForConsent(exchange, request, account) }
+        let client = request.client
+        throw request.failure(MicrosoftError(65001, client.id, client.name, name: "interaction_required"))
+    }
+
+    private func needsConsent(_ request: MicrosoftRequest, _ account: Account, _ exchange: Exchange) -> Bool {
+        let key = MicrosoftGrant.key(account.id, client: request.client.id)
+        let grant = exchange.world.read { $0.find(MicrosoftGrant.self, key) }
+        return request.prompts == ["consent"] || !(grant?.scopes.isSuperset(of: request.scopes.canonical) ?? false)
+    }
+
+    private func askForConsent(
+        _ exchange: Exchange, _ request: MicrosoftRequest, _ account: Account
+    ) throws(MicrosoftRequest.Failure) -> Response {
+        try admit(account, to: request)
+        return pages(exchange).consent(
+            exchange, client: request.client.name, account: account, items: request.scopes.descriptions,
+            request: request.form)
+    }
+
+    private func choosePerson(
+        _ exchange: Exchange, _ request: MicrosoftRequest, search: PersonChooser.Search? = nil
+    ) -> Response {
+        pages(exchange).choose(
+            exchange, client: request.client.name, request: request.form, hint: request.form["login_hint"],
+            search: search, preferring: { (try? check($0, request.client, at: request.realm)) != nil })
+    }
+
+    /// Refuses a person who can't sign in here, on Microsoft's own page.
+    private func admit(_ account: Account, to request: MicrosoftRequest) throws(MicrosoftRequest.Failure) {
+        do throws(MicrosoftError) { try check(account, request.client, at: request.realm) } catch {
+            throw MicrosoftRequest.Failure(error: error, destination: nil)
+        }
+    }
+
+    private func approve(_ exchange: Exchange, _ request: MicrosoftRequest, by account: Account) throws -> Response {
+        try admit(account, to: request)
+        let (client, known, form) = (request.client, exchange.session(at: name), request.form)
+        let approved = try exchange.world.update { tables -> (session: BrowserSession, code: String?)? in
+            guard tables.account(account.id) != nil else { return nil }
+            let session =
+                known.flatMap { $0.account == account.id ? $0 : nil }
+                ?? tables.beginSession(of: account.id, at: name, for: .hours(24))
+            let grant = tables.consent(account, to: client, scopes: request.scopes)
+            guard request.types.contains("code") else { return (session, nil) }
+            let details = MicrosoftGrant.TokenDetails(
+                scopes: request.scopes.names, nonce: form["nonce"], platform: request.platform, since: tables.now)
+            let code = "1.A" + Base64URL.encode(tables.random.bytes(180))
+            tables.put(
+                AuthorizationCode<MicrosoftGrant>(
+                    code, grant: grant.key, client: client.id, redirectURI: request.destination.redirectURI,
+                    challenge: request.challenge, expires: tables.now + settings.codeLifetime, usedBy: exchange.spentBy,
+                    details: MicrosoftGrant.CodeDetails(token: details, realm: request.realm.text)))
+            return (session, code)
+        }
+        guard let approved else { return choosePerson(exchange, request) }
+        var fields: [(String, String?)] = [("code", approved.code)]
+        if request.types.contains("id_token") {
+            let claims = idToken(
+                account, client, scopes: request.scopes.names, nonce: form["nonce"], code: approved.code, exchange)
+            do throws(MicrosoftError) { fields.append(("id_token", try sign(claims, exchange))) } catch {
+                throw request.failure(error)
+            }
+        }
+        fields.append(("client_info", clientInfo(account, form)))
+        fields.append(("session_state", DerivedNumber.uuid(of: approved.session.id)))
+        var response = deliver(fields, to: request.destination, exchange)
+        response.headers.append(BrowserSession.cookie(approved.session, at: name, for: exchange))
+        return response
+    }
+}

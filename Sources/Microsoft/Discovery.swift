@@ -1,0 +1,169 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+
+// GET /TENANT/v2.0/.well-known/openid-configuration, the keys, the instances, and the person in Microsoft Graph.
+// https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
+//
+// Quirks: the issuer of common and organizations has {tenantid} in place of the tenant. Keys have no alg, but an issuer.
+
+extension MicrosoftProvider {
+    func discovery(_ exchange: Exchange) throws -> Response {
+        let realm = try realm(exchange)
+        let isOne = realm.isTenant || realm.text == MicrosoftTenant.consumers
+        // A domain is replaced by the tenant's ID; common, organizations and consumers stay.
+        let place = realm.isTenant ? realm.text : exchange.parameters["tenant"] ?? ""
+        func url(_ path: String) -> JSONValue {
+            .string(exchange.address.url(of: MicrosoftProvider.host, "/\(place)\(path)"))
+        }
+        var document = (try? JSONValue(parsing: Array(MicrosoftProvider.document.utf8)))?.object ?? JSONObject()
+        for (name, path) in [
+            ("token", "/oauth2/v2.0/token"), ("authorization", "/oauth2/v2.0/authorize"),
+            ("device_authorization", "/oauth2/v2.0/devicecode"), ("end_session", "/oauth2/v2.0/logout"),
+        ] { document["\(name)_endpoint"] = url(path) }
+        document["jwks_uri"] = url("/discovery/v2.0/keys")
+        document["issuer"] = .string(issuer(isOne ? realm.text : "{tenantid}", exchange))
+        document["userinfo_endpoint"] = .string(
+            exchange.address.url(of: MicrosoftProvider.graphHost, "/oidc/userinfo"))
+        return MicrosoftProvider.json(.object(document), exchange)
+    }
+
+    /// The members of the discovery document that are the same in every tenant.
+    private static let document = EmbeddedDocuments.all.first { $0.path.hasSuffix(".json") }.map { "\($0.text)" } ?? ""
+
+    func keySet(_ exchange: Exchange) throws -> Response {
+        let realm = try realm(exchange)
+        let issuer = issuer(realm.isTenant ? realm.text : "{tenantid}", exchange)
+        let keys = (exchange.keySet(.microsoft)["keys"]?.array ?? []).map { key -> JSONValue in
+            var members = key.object ?? JSONObject()
+            members["alg"] = nil
+            members["x5t"] = members["kid"]
+            members["issuer"] = .string(issuer)
+            return .object(members)
+        }
+        return MicrosoftProvider.json(["keys": .array(keys)], exchange)
+    }
+
+    /// Returns the clouds' host names, which Microsoft's libraries ask for. The answer is that of public recordings.
+    func instances(_ exchange: Exchange) throws -> Response {
+        let text = exchange.request.queryForm["authorization_endpoint"] ?? ""
+        guard let address = WebAddress(text), MicrosoftProvider.aliases.contains(address.host) else {
+            throw MicrosoftError(50049, received: "authorization_endpoint \(Diagnosis.quote(text))")
+        }
+        let tenant = address.path.split(separator: "/").first.map(String.init) ?? "common"
+        let document = "/\(tenant)/v2.0/.well-known/openid-configuration"
+        return MicrosoftProvider.json(
+            [
+                "tenant_discovery_endpoint": .string(exchange.address.url(of: MicrosoftProvider.host, document)),
+                "api-version": .string(exchange.request.queryForm["api-version"] ?? "1.1"),
+                "metadata": [
+                    [
+                        "preferred_network": .string(MicrosoftProvider.host),
+                        "preferred_cache": "login.windows.net",
+                        "aliases": .array(MicrosoftProvider.aliases.map { .string($0) }),
+                    ]
+                ],
+            ], exchange)
+    }
+
+    /// Signs the browser out: <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc#send-a-sign-out-request>.
+    func logOut(_ exchange: Exchange, _ form: Form) throws -> Response {
+        if let session = exchange.session(at: name) { _ = try exchange.world.update { $0.end(session) } }
+        var response = pages(exchange).notice(
+            "You signed out of your account", "It's a good idea to close all browser windows.")
+        if let uri = form["post_logout_redirect_uri"], !uri.isEmpty {
+            if settings.clients.all.contains(where: { $0.platform(of: uri) != nil }) {
+                var answer = AuthorizationResponse(redirectURI: exchange.reachable(uri), mode: .query)
+                answer.append("state", form["state"])
+                response = answer.deliver()
+            } else {
+                response = response.noted(
+                    Note("post_logout_redirect_uri \(Diagnosis.quote(uri)) is no client's redirect URI"))
+            }
+        }
+        response.headers.append(BrowserSession.cookie(nil, at: name, for: exchange))
+        return response
+    }
+
+    // MARK: - Microsoft Graph
+
+    /// Returns the person of a request's access token, and its scopes.
+    private func person(
+        _ exchange: Exchange, needing scope: String
+    ) throws(MicrosoftGraphError) -> (account: Account, token: Token<MicrosoftGrant>) {
+        let text = exchange.request.accessToken() ?? ""
+        let (token, account) = exchange.world.read { tables in
+            let token = tables.find(Token<MicrosoftGrant>.self, text)
+            let grant = token.flatMap { tables.find(MicrosoftGrant.self, $0.grant) }
+            return (grant == nil ? nil : token, grant.flatMap { tables.account($0.account) })
+        }
+        let reason = Diagnosis(exchange.reason(againstUsing: text, .access, MicrosoftGrant.self))
+        func refused(_ message: String) -> MicrosoftGraphError {
+            MicrosoftGraphError(message: message, diagnosis: reason)
+        }
+        guard !text.isEmpty else { throw refused("Access token is empty.") }
+        guard let token, token.kind == .access else {
+            let isJWT = text.split(separator: ".").count == 3
+            throw refused(
+                isJWT
+                    ? "Access token validation failure. Invalid audience."
+                    : "CompactToken parsing failed with error code: 80049217")
+        }
+        guard !token.hasExpired(at: exchange.world.now) else {
+            throw refused("Lifetime validation failed, the token is expired.")
+        }
+        guard let account else {
+            throw MicrosoftGraphError(
+                status: 400, code: "BadRequest",
+                message: "/me request is only valid with delegated authentication flow.", diagnosis: reason)
+        }
+        let names = MicrosoftScopes(token.details.scopes).granted(for: MicrosoftScopes.graph)
+        guard names.contains(where: { [scope, ".default"].contains(MicrosoftScopes.split($0).name.lowercased()) })
+        else {
+            throw MicrosoftGraphError(
+                status: 403, code: "Authorization_RequestDenied",
+                message: "Insufficient privileges to complete the operation.",
+                diagnosis: Diagnosis(
+                    received: "a token for \(Diagnosis.quote(names.joined(separator: " ")))", "ask for \(scope), too"))
+        }
+        return (account, token)
+    }
+
+    /// Handles GET /v1.0/me: <https://learn.microsoft.com/en-us/graph/api/user-get>.
+    func profile(_ exchange: Exchange) throws -> Response {
+        let found = try person(exchange, needing: "user.read")
+        var body = profile(of: found.account)
+        if let selected = exchange.request.queryForm["$select"] {
+            let names = Set(selected.split(separator: ",").map(String.init) + ["@odata.context"])
+            body = JSONObject(body.members.filter { names.contains($0.key) }.map { ($0.key, $0.value) })
+        }
+        return MicrosoftProvider.json(.object(exchange.claims(body)), exchange)
+    }
+
+    func profile(of account: Account) -> JSONObject {
+        let profile = account.microsoft
+        return JSONObject([
+            ("@odata.context", "https://graph.microsoft.com/v1.0/$metadata#users/$entity"), ("businessPhones", []),
+            ("displayName", .string(account.fullName)), ("givenName", .string(account.name.given)),
+            ("jobTitle", profile.jobTitle.map { .string($0) } ?? .null), ("mail", .string(account.email)),
+            ("mobilePhone", account.phoneNumber.map { .string($0) } ?? .null), ("officeLocation", .null),
+            ("preferredLanguage", .null), ("surname", .string(account.name.family)),
+            ("userPrincipalName", .string(profile.userPrincipalName)), ("id", .string(profile.oid)),
+        ])
+    }
+
+    /// Handles /oidc/userinfo: <https://learn.microsoft.com/en-us/entra/identity-platform/userinfo>.
+    func userInfo(_ exchange: Exchange) throws -> Response {
+        let (account, token) = try person(exchange, needing: "openid")
+        var body = JSONObject([("sub", .string(account.microsoft.subject(for: token.client)))])
+        if token.details.scopes.contains("profile") {
+            body["name"] = .string(account.fullName)
+            body["family_name"] = .string(account.name.family)
+            body["given_name"] = .string(account.name.given)
+            body["picture"] = "https://graph.microsoft.com/v1.0/me/photo/$value"
+        }
+        if token.details.scopes.contains("email") { body["email"] = .string(account.email) }
+        return MicrosoftProvider.json(.object(body), exchange)
+    }
+}

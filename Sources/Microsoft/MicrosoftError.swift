@@ -1,0 +1,128 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+
+/// An error of the sign-in service: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes>.
+///
+/// Texts that the page lacks, and the names that belong to codes, are from public reports.
+struct MicrosoftError: Error, Sendable {
+    let code: Int
+    let name: String
+    private var text: String
+    let diagnosis: Diagnosis
+
+    /// The known errors, one a line of `Assets/errors.tsv`: code, name, text with `{}` in place of values, and what to
+    /// do about it.
+    private static let known = EmbeddedDocuments.all.prefix(1).flatMap {
+        "\($0.text)".split(separator: "\n").map { line in
+            let parts = line.split(separator: "\t").map(String.init) + ["", "", "", ""]
+            return (code: Int(parts[0]) ?? 0, name: parts[1], text: parts[2], advice: parts[3])
+        }
+    }
+    private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
+
+    /// Makes the error of a code; `values` stand in its text. The diagnosis is completed from the known error's.
+    init(
+        _ code: Int, _ values: String..., name: String? = nil, received: String? = nil, expected: String? = nil,
+        because diagnosis: Diagnosis? = nil
+    ) {
+        let known = MicrosoftError.byCode[code]
+        var parts = (known?.text ?? "").split(separator: "{}", omittingEmptySubsequences: false).map(String.init)
+        for place in parts.indices.dropLast() { parts[place] += place < values.count ? values[place] : "" }
+        self.code = code
+        self.name = name ?? known?.name ?? "invalid_request"
+        text = parts.joined()
+        self.diagnosis = diagnosis ?? Diagnosis(received: received, expected: expected, known?.advice ?? "")
+    }
+
+    static func missing(_ parameter: String) -> MicrosoftError {
+        MicrosoftError(900144, parameter, received: "no \(parameter)")
+    }
+
+    /// Returns the `error_description`, whose lines name the request.
+    func description(_ exchange: Exchange) -> String {
+        "AADSTS\(code): \(text)\r\nTrace ID: \(exchange.traceID)\r\nCorrelation ID: \(exchange.correlationID)\r\n"
+            + "Timestamp: \(exchange.timestamp)"
+    }
+
+    var uri: String { "\(MicrosoftProvider.origin)/error?code=\(code)" }
+
+    /// Returns the answer of an API. `invalid_client` has the status 401, as in public reports.
+    func response(_ exchange: Exchange) -> Response {
+        var body = JSONObject([
+            ("error", .string(name)), ("error_description", .string(description(exchange))),
+            ("error_codes", [.integer(Int64(code))]), ("timestamp", .string(exchange.timestamp)),
+            ("trace_id", .string(exchange.traceID)), ("correlation_id", .string(exchange.correlationID)),
+            ("error_uri", .string(uri)),
+        ])
+        body["suberror"] = code == 65001 ? "consent_required" : name == "interaction_required" ? "basic_action" : nil
+        let response = MicrosoftProvider.json(.object(body), status: name == "invalid_client" ? 401 : 400, exchange)
+        // A poll before the person has decided is no mistake.
+        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+    }
+
+    /// The names of the errors in orders: `AADSTS50076`, or an OAuth name, which means the first error that has it.
+    static let orderNames = known.map { "AADSTS\($0.code)" } + Set(known.map(\.name)).sorted()
+
+    /// Returns an ordered error. A name without a code gets that of a failed sign-in service.
+    static func ordered(_ name: String, description: String? = nil, _ diagnosis: Diagnosis) -> MicrosoftError {
+        let found = known.first { "AADSTS\($0.code)" == name || $0.name == name }
+        var error = MicrosoftError(found?.code ?? 50000, name: found?.name ?? name, because: diagnosis)
+        if let description { error.text = description }
+        return error
+    }
+
+    static let atAPI = EndpointTraits.Errors(orderNames) { order, exchange in
+        ordered(order.name, description: order.description, order.diagnosis).response(exchange)
+    }
+}
+
+extension Exchange {
+    /// The ID of the request at Microsoft, in errors and in the header `x-ms-request-id`.
+    var traceID: String { DerivedNumber.uuid(of: "microsoft.trace:\(id)") }
+
+    /// The ID that the client has given the request, or one that is made.
+    var correlationID: String {
+        let sent = request.header("client-request-id") ?? request.queryForm["client-request-id"] ?? ""
+        return TextRule.guid.holds(sent) ? sent : DerivedNumber.uuid(of: "microsoft.correlation:\(id)")
+    }
+
+    /// The world's time as errors write it.
+    var timestamp: String { world.now.wholeSecond.text.split(separator: "T").joined(separator: " ") }
+}
+
+/// An error of Microsoft Graph: <https://learn.microsoft.com/en-us/graph/errors>.
+struct MicrosoftGraphError: Error, Sendable {
+    var status = 401
+    var code = "InvalidAuthenticationToken"
+    let message: String
+    let diagnosis: Diagnosis
+
+    func response(_ exchange: Exchange) -> Response {
+        let inner: JSONValue = [
+            "date": .string(String(exchange.world.now.wholeSecond.text.dropLast())),
+            "request-id": .string(exchange.traceID), "client-request-id": .string(exchange.correlationID),
+        ]
+        let error: JSONValue = ["code": .string(code), "message": .string(message), "innerError": inner]
+        var response = MicrosoftProvider.json(["error": error], status: status, exchange)
+        if status == 401 {
+            let challenge =
+                "Bearer realm=\"\", authorization_uri=\"\(MicrosoftProvider.origin)/common/oauth2/authorize\", "
+                + "client_id=\"\(MicrosoftScopes.graphID)\""
+            response.headers.append((name: "WWW-Authenticate", value: challenge))
+        }
+        return response.diagnosed(diagnosis)
+    }
+
+    /// The errors that can be ordered, with their statuses.
+    private static let known = [
+        ("InvalidAuthenticationToken", 401), ("Authorization_RequestDenied", 403), ("TooManyRequests", 429),
+        ("ServiceUnavailable", 503), ("Request_ResourceNotFound", 404),
+    ]
+    static let ordered = EndpointTraits.Errors(known.map(\.0)) { order, exchange in
+        let status = known.first { $0.0 == order.name }?.1 ?? 400
+        let message = order.description ?? "This error was ordered."
+        return MicrosoftGraphError(status: status, code: order.name, message: message, diagnosis: order.diagnosis)
+            .response(exchange)
+    }
+}

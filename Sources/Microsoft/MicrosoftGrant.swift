@@ -1,0 +1,229 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+import Time
+
+/// The scopes of a request, as it names them: <https://learn.microsoft.com/en-us/entra/identity-platform/scopes-oidc>.
+///
+/// Quirks: a scope of an API begins with the API's URI, such as `api://ID/read`. Without one it is Microsoft Graph's. A
+/// token is for one API.
+struct MicrosoftScopes: Sendable {
+    static let graph = "https://graph.microsoft.com"
+    static let graphID = "00000003-0000-0000-c000-000000000000"
+    static let ofSignIn = ["openid", "profile", "email", "offline_access"]
+    private static let words = [
+        "openid": "Sign you in", "profile": "View your basic profile", "email": "View your email address",
+        "offline_access": "Maintain access to data you have given it access to",
+        "User.Read": "Sign in and read your profile",
+    ]
+
+    let names: [String]
+
+    init(_ names: [String]) {
+        var seen: Set<String> = []
+        self.names = names.filter { seen.insert($0).inserted }
+    }
+
+    init(_ text: String?) { self.init((text ?? "").split(separator: " ").map(String.init)) }
+
+    /// Returns the URI of a scope's API, and the scope's name there.
+    static func split(_ scope: String) -> (api: String, name: String) {
+        guard let slash = scope.lastIndex(of: "/") else { return (graph, scope) }
+        let api = String(scope[..<slash])
+        return ([graph, graphID, "\(graph)/"].contains(api) ? graph : api, String(scope[scope.index(after: slash)...]))
+    }
+
+    /// The APIs, in the order of their first scopes. Scopes of sign-in are Graph's, where userinfo is.
+    var apis: [String] {
+        let named = names.filter { !MicrosoftScopes.ofSignIn.contains($0) }.map { MicrosoftScopes.split($0).api }
+        return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names
+    }
+
+    /// Returns the scopes of a token for an API.
+    func granted(for api: String) -> [String] {
+        names.filter { name in
+            MicrosoftScopes.ofSignIn.contains(name)
+                ? api == MicrosoftScopes.graph && name != "offline_access" : MicrosoftScopes.split(name).api == api
+        }
+    }
+
+    /// The scopes in one spelling, for comparisons.
+    var canonical: Set<String> {
+        Set(
+            names.map { name in
+                let (api, word) = MicrosoftScopes.split(name)
+                return MicrosoftScopes.ofSignIn.contains(name) ? name : "\(api)/\(word)".lowercased()
+            })
+    }
+
+    var descriptions: [String] { names.map { MicrosoftScopes.words[$0] ?? $0 } }
+}
+
+/// A person's grant to a client, or a client's own. Its scopes accumulate.
+struct MicrosoftGrant: OAuthGrant {
+    struct CodeDetails: Codable, Sendable {
+        let token: TokenDetails
+        /// The tenant that the authorization request named.
+        let realm: String
+    }
+
+    struct TokenDetails: Codable, Sendable {
+        /// The scopes of the sign-in.
+        var scopes: [String]
+        var nonce: String?
+        let platform: MicrosoftClient.Platform
+        /// The time of the sign-in.
+        let since: Instant
+    }
+
+    static let tables = GrantTables<MicrosoftGrant>("microsoft", rememberingTokens: .days(7), indexes: [bySubject])
+    /// The index by the pairwise `sub`.
+    static let bySubject = Index<MicrosoftGrant, String>("subject") { $0.subject }
+    /// The most scopes of a grant. If there are more, only the latest are kept.
+    private static let scopeLimit = 500
+
+    let account: String
+    let client: String
+    let subject: String
+    let since: Instant
+    /// The scopes in canonical spelling.
+    private(set) var scopes: Set<String>
+
+    var key: String { MicrosoftGrant.key(account, client: client) }
+
+    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
+
+    mutating func add(_ more: Set<String>) {
+        scopes.formUnion(more)
+        if scopes.count > MicrosoftGrant.scopeLimit { scopes = more }
+    }
+}
+
+extension Transaction {
+    /// Makes a grant, or adds scopes to the existing one. Without an account it is the client's own.
+    mutating func consent(
+        _ account: Account?, to client: MicrosoftClient, scopes: MicrosoftScopes
+    ) -> MicrosoftGrant {
+        let id = account?.id ?? ""
+        var grant =
+            find(MicrosoftGrant.self, MicrosoftGrant.key(id, client: client.id))
+            ?? MicrosoftGrant(
+                account: id, client: client.id,
+                subject: account?.microsoft.subject(for: client.id) ?? client.servicePrincipal, since: now, scopes: [])
+        grant.add(scopes.canonical)
+        put(grant)
+        return grant
+    }
+
+    /// Makes a token of Graph or a refresh token. Their form isn't documented; only their beginnings are like Microsoft's.
+    mutating func makeToken(
+        _ kind: Token<MicrosoftGrant>.Kind, _ grant: MicrosoftGrant, _ details: MicrosoftGrant.TokenDetails
+    ) -> String {
+        let isSPA = details.platform == .spa
+        let text = (kind == .access ? "EwB" : "1.A") + Base64URL.encode(random.bytes(kind == .access ? 120 : 180))
+        // https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens#token-lifetime
+        let expires =
+            kind == .access
+            ? now + MicrosoftProvider.accessLifetime : isSPA ? details.since + .hours(24) : now + .days(90)
+        put(
+            Token<MicrosoftGrant>(
+                text, kind, grant: grant.key, client: grant.client, expires: expires, details: details))
+        return text
+    }
+}
+
+extension MicrosoftClient {
+    /// The object ID of the app's service principal, which is the `sub` of its own tokens.
+    var servicePrincipal: String { DerivedNumber.uuid(of: "microsoft.servicePrincipal:\(id)") }
+}
+
+extension MicrosoftProvider {
+    /// The lifetime of access tokens in Microsoft's examples.
+    static let accessLifetime = TimeSpan.seconds(3599)
+
+    func issuer(_ tenant: String, _ exchange: Exchange) -> String {
+        let origin =
+            settings.issuer == .request ? exchange.address.base(of: MicrosoftProvider.host) : MicrosoftProvider.origin
+        return "\(origin)/\(tenant)/v2.0"
+    }
+
+    /// Returns the claims that all tokens have. In Microsoft's examples, tokens begin five minutes before they are issued.
+    private func claims(_ audience: String, _ tenant: String, of use: String, _ exchange: Exchange) -> JSONObject {
+        let (now, seed) = (exchange.world.now, Digest.sha256("microsoft.uti \(exchange.id) \(use)"))
+        return JSONObject([
+            ("aud", .string(audience)), ("iss", .string(issuer(tenant, exchange))),
+            ("iat", .numericDate(now - .minutes(5))), ("nbf", .numericDate(now - .minutes(5))),
+            ("exp", .numericDate(now + .hours(1))), ("tid", .string(tenant)),
+            ("uti", .string(Base64URL.encode(Array(seed.prefix(16))))), ("ver", "2.0"),
+        ])
+    }
+
+    /// Returns the claims of an ID token:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference>.
+    func idToken(
+        _ account: Account, _ client: MicrosoftClient, scopes: [String], nonce: String?, code: String? = nil,
+        _ exchange: Exchange
+    ) -> JSONObject {
+        let profile = account.microsoft
+        var claims = claims(client.id, profile.tenant, of: "id_token", exchange)
+        claims["sub"] = .string(profile.subject(for: client.id))
+        if scopes.contains("profile") {
+            claims["name"] = .string(account.fullName)
+            claims["oid"] = .string(profile.oid)
+            claims["preferred_username"] = .string(profile.userPrincipalName)
+        }
+        let optional = [
+            ("email", account.email), ("given_name", account.name.given), ("family_name", account.name.family),
+            ("upn", profile.userPrincipalName),
+        ]
+        for (name, value) in optional
+        where client.optionalClaims.contains(name) || name == "email" && scopes.contains(name) {
+            claims[name] = .string(value)
+        }
+        claims["nonce"] = nonce.map { .string($0) }
+        claims["c_hash"] = code.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
+        let roles = profile.roles.filter(client.appRoles.contains)
+        claims["roles"] = roles.isEmpty ? nil : .array(roles.map { .string($0) })
+        return claims
+    }
+
+    /// Returns the claims of an access token for a seeded API; without an account it is the client's own:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/access-token-claims-reference>.
+    func accessToken(
+        _ account: Account?, _ client: MicrosoftClient, api: MicrosoftClient, scopes: [String], tenant: String,
+        _ exchange: Exchange
+    ) -> JSONObject {
+        let profile = account?.microsoft
+        var claims = claims(api.id, profile?.tenant ?? tenant, of: "access_token", exchange)
+        claims["azp"] = .string(client.id)
+        claims["azpacr"] = client.secret == nil ? "0" : "1"
+        claims["oid"] = .string(profile?.oid ?? client.servicePrincipal)
+        claims["sub"] = .string(profile?.subject(for: api.id) ?? client.servicePrincipal)
+        claims["name"] = account.map { .string($0.fullName) }
+        claims["preferred_username"] = profile.map { .string($0.userPrincipalName) }
+        if account != nil {
+            let named = scopes.map { MicrosoftScopes.split($0).name }
+            let granted = named.contains(".default") ? api.scopes : named
+            claims["scp"] = .string(granted.joined(separator: " "))
+        }
+        let roles = api.appRoles.filter { profile?.roles.contains($0) ?? client.applicationPermissions.contains($0) }
+        claims["roles"] = roles.isEmpty ? nil : .array(roles.map { .string($0) })
+        return claims
+    }
+
+    func sign(_ claims: JSONObject, _ exchange: Exchange) throws(MicrosoftError) -> String {
+        do throws(KeyError) {
+            return try exchange.mint(.microsoft, claims, at: exchange.world.now, type: "JWT")
+        } catch { throw MicrosoftError(50000, because: Diagnosis("a token can't be signed: \(error.description)")) }
+    }
+
+    /// Returns `client_info`, which Microsoft's libraries ask for; `nil` for others. It isn't documented: the members
+    /// are those that <https://github.com/AzureAD/microsoft-authentication-library-for-python> reads.
+    func clientInfo(_ account: Account, _ form: Form) -> String? {
+        guard form["client_info"] == "1" else { return nil }
+        let info: JSONValue = ["uid": .string(account.microsoft.oid), "utid": .string(account.microsoft.tenant)]
+        return Base64URL.encode(Array(info.text.utf8))
+    }
+}

@@ -1,0 +1,189 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+import OAuth
+
+// What the inspector, the control API and the commands ask about Microsoft.
+
+extension MicrosoftProvider {
+    package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
+        let tenant = account.microsoft.tenant
+        var profile = InspectedItem("Microsoft account")
+        profile.facts = [
+            InspectedFact("oid", .code(account.microsoft.oid)), InspectedFact("tid", .code(tenant)),
+            InspectedFact("Tenant", account.microsoft.isPersonal ? "personal" : settings.tenants[tenant]?.name ?? ""),
+        ]
+        profile.documents = [InspectedDocument("GET /v1.0/me", .object(self.profile(of: account)))]
+        let apps = InspectedGrants<MicrosoftGrant>(of: account, in: exchange.world).section {
+            $0.details.scopes
+        } _: { grant in
+            var item = InspectedItem(settings.clients[grant.client]?.name ?? grant.client)
+            item.facts = [
+                InspectedFact("Client", .code(grant.client)), InspectedFact("sub", .subject(grant.subject)),
+                InspectedFact("Since", .time(grant.since)),
+            ]
+            item.scopes = grant.scopes.sorted()
+            item.actions = settings.clients[grant.client] == nil ? [] : [.revoke(grant.client, of: account, at: name)]
+            return item
+        }
+        return [InspectedSection("Profile", [profile]), apps]
+    }
+
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { tables in
+            tables.first(Account.byIdentifier, "microsoft.oid:\(subject)")?.id
+                ?? tables.first(MicrosoftGrant.bySubject, subject)?.account
+        }
+    }
+
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.endToken(text, MicrosoftGrant.self) }
+    }
+
+    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, MicrosoftGrant.self) }
+
+    package func ended(_ text: String, in world: World) -> String? {
+        world.read { $0.find(EndedCredential<MicrosoftGrant>.self, text) }.map { "no longer works: \($0.reason)" }
+    }
+
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        world.read { tables in
+            tables.first(MicrosoftGrant.bySubject, subject).flatMap { tables.account($0.account) }
+        }.map { KnownSubject($0) }
+    }
+
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
+        tables.endGrants(MicrosoftGrant.self, of: account, because: reason)
+        tables.endSignIns(of: account)
+        return nil
+    }
+
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        guard let client = settings.clients[wanted.client] else {
+            throw wanted.noSuchClient("client", hint: settings.clients.hint(for: wanted.client))
+        }
+        let scopes = wanted.scopes ?? ["openid", "profile", "email"]
+        let claims = idToken(
+            try wanted.person(in: exchange), client, scopes: scopes, nonce: wanted.nonce, exchange)
+        return TokenDraft(claims: claims, owner: .microsoft, type: "JWT")
+    }
+
+    /// Handles POST /_understudy/v1/microsoft/revocations: people remove an app at https://myapplications.microsoft.com.
+    func revoke(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
+        try exchange.revoke(MicrosoftGrant.self, order) { id in
+            settings.clients[id] == nil ? "no client \(Diagnosis.quote(id)) is seeded" : nil
+        } isOf: { grant, id in
+            grant.client == id
+        } end: { grant in
+            let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
+            return try exchange.world.update { tables in
+                guard let grant = tables.find(MicrosoftGrant.self, grant.key) else { return false }
+                tables.end(grant, because: reason)
+                return true
+            }
+        }
+    }
+
+    // MARK: - Setting up
+
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
+        let base = place.url(MicrosoftProvider.host)
+        let authority = "\(base)/common"
+        let addresses = [
+            (name: "discovery", value: "\(authority)/v2.0/.well-known/openid-configuration"),
+            (name: "authorization", value: "\(authority)/oauth2/v2.0/authorize"),
+            (name: "token", value: "\(authority)/oauth2/v2.0/token"),
+            (name: "keys", value: "\(authority)/discovery/v2.0/keys"),
+            (name: "person", value: place.url(MicrosoftProvider.graphHost, "/v1.0/me")),
+        ]
+        return [
+            SetUpGuide(
+                id: "microsoft", title: "Microsoft on the web and on devices",
+                about: "For an app with Microsoft Entra ID or personal accounts, and for its backend.",
+                steps: [
+                    SetUpGuide.Step(
+                        "Give your code these addresses. Put a tenant's ID or domain in the place of common where your app does.",
+                        values: addresses),
+                    SetUpGuide.Step(
+                        "Tokens are issued by \(MicrosoftProvider.origin)/TENANT/v2.0. For clients that compare the issuer with "
+                            + "the address at which they discovered it, put this into the seed.",
+                        #"{"microsoft": {"issuer": "request"}}"#),
+                ],
+                libraries: [
+                    SetUpGuide.Library(
+                        "MSAL", "# unchanged, under the real names: understudy exec --intercept -- COMMAND"),
+                    SetUpGuide.Library("Authlib", "server_metadata_url=\"\(addresses[0].value)\""),
+                    SetUpGuide.Library(
+                        "golang.org/x/oauth2",
+                        "oauth2.Endpoint{\n    AuthURL: \"\(addresses[1].value)\",\n    TokenURL: \"\(addresses[2].value)\",\n}"
+                    ),
+                ], document: "clients.md"
+            ) { [MicrosoftProvider.host, MicrosoftProvider.graphHost].contains($0.host) }
+        ]
+    }
+
+    private static func named(in app: AppConfiguration) -> AppConfiguration.Client? {
+        ["MICROSOFT", "AZURE_AD", "AZURE", "MICROSOFT_ENTRA_ID"].lazy.map { app.client($0) }.first { $0.id != nil }
+    }
+
+    package static func trace(in app: AppConfiguration) -> AppTrace { named(in: app) == nil ? .nothing : .client }
+
+    package static func begin(_ start: inout StartingSeed) throws(KeyError) {
+        guard start.includes(MicrosoftSection.name) else { return }
+        let client = named(in: start.app)
+        let tenant = start.app["AZURE_TENANT_ID", "AZURE_AD_TENANT_ID", "MICROSOFT_TENANT_ID"].map { $0.lowercased() }
+        if let tenant, TextRule.guid.holds(tenant) {
+            start.add(
+                MicrosoftSection.name, ["tenants": [["id": .string(tenant)]]],
+                "The tenant `\(tenant)` and the client with its redirect URIs.")
+        }
+        start.addClient(
+            .init(
+                section: MicrosoftSection.name, noun: "client", exampleID: "22222222-2222-4222-8222-222222222222",
+                testSecret: "microsoft-secret-for-tests"),
+            .init(id: client?.id?.lowercased(), secret: client?.secret, redirectURI: client?.redirectURI),
+            paths: [
+                "/api/auth/callback/microsoft-entra-id", "/auth/microsoft/callback", "/auth/callback/microsoft",
+                "/accounts/microsoft/login/callback/", "/login/oauth2/code/microsoft", "/signin-oidc",
+            ])
+    }
+}
+
+extension MicrosoftProvider: OffersTrials {
+    package func trials(returningTo redirectURI: String) -> [TrialSignIn] {
+        settings.clients.all.filter { $0.platform(of: redirectURI) == .web }.map { client in
+            let realm =
+                switch client.audience {
+                case .oneTenant: client.tenant ?? "common"
+                case .anyTenant: "organizations"
+                case .everybody: "common"
+                case .personal: "consumers"
+                }
+            let place = "/\(MicrosoftProvider.host)/\(realm)/oauth2/v2.0"
+            return TrialSignIn(
+                MicrosoftProvider.title, client: client.id, authorization: "\(place)/authorize",
+                [("scope", "openid profile email User.Read")], token: "\(place)/token",
+                authentication: client.secret == nil ? .none : .form)
+        }
+    }
+}
+
+extension Look {
+    /// The theme of Microsoft's pages: a narrow white box without rounded corners on a pale page, and a blue button.
+    static let microsoft = Look(name: "Microsoft", style: StyleSheets.look)
+}
+
+extension PageWords {
+    static let microsoft = PageWords(choose: "Pick an account for Microsoft") { words in
+        words.destination = { "to continue to \($0)" }
+        words.somebodyElse = "Use another account"
+        words.newPerson = "Create a Microsoft account"
+        words.make = "Next"
+        words.consent = { client, _ in "Let \(client) access your info?" }
+        words.gets = { client, account in "\(client) asks \(account.fullName) (\(account.email)) for permission to:" }
+        words.approve = { _ in "Accept" }
+    }
+}

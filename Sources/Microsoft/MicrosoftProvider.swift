@@ -1,0 +1,225 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import OAuth
+import Time
+
+/// Microsoft's sign-in for work, school and personal accounts, version 2.0, and the person in Microsoft Graph.
+/// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols>
+package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
+    StartsSeeds
+{
+    package static let facts = ProviderFacts(
+        name: "microsoft", title: "Microsoft", section: MicrosoftSection.self, profile: MicrosoftProfile.self,
+        rows: MicrosoftGrant.rows + [DeviceAuthorization.self, BrowserSession.self], choices: []
+    ) { daemon in
+        [
+            (name: "MICROSOFT_BASE_URL", value: "\(daemon)/\(host)"),
+            (name: "MICROSOFT_GRAPH_URL", value: "\(daemon)/\(graphHost)"),
+        ]
+    }
+
+    package static let host = "login.microsoftonline.com"
+    package static let origin = "https://\(host)"
+    static let graphHost = "graph.microsoft.com"
+    /// The host whose address people type on other devices.
+    static let shortHost = "microsoft.com"
+    static let shortDevicePath = "/devicelogin"
+    static let devicePath = "/common/oauth2/deviceauth"
+    /// Other names of the host: <https://login.microsoftonline.com/common/discovery/instance> lists them.
+    static let aliases = [host, "login.windows.net", "login.microsoft.com", "sts.windows.net"]
+
+    let settings: MicrosoftSection
+
+    package init(seed: Seed) { settings = seed[MicrosoftSection.self] }
+
+    package static func isIssuer(_ issuer: String) -> Bool {
+        issuer.hasPrefix("\(origin)/") && issuer.hasSuffix("/v2.0")
+    }
+
+    package var endpoints: [Endpoint] {
+        let (host, graph, v2) = ([MicrosoftProvider.host], [MicrosoftProvider.graphHost], "/:tenant/oauth2/v2.0")
+        let sent = EndpointTraits.authorization(errors: MicrosoftError.orderNames, mints: .microsoft)
+        let (api, keys) = (EndpointTraits.api(MicrosoftError.atAPI), [KeyOwner.microsoft])
+        let device = MicrosoftProvider.devicePath
+        let (person, ofGraph) = (Step(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered))
+        return [
+            Endpoint(
+                "GET", host, "/:tenant/v2.0/.well-known/openid-configuration", title: "the discovery document",
+                cors: .any, api, refusing(discovery)),
+            Endpoint(
+                "GET", host, "/:tenant/discovery/v2.0/keys", title: "the keys of ID tokens", cors: .any, keys: keys,
+                .keySet(.microsoft), refusing(keySet)),
+            Endpoint(
+                "GET", host, "/common/discovery/instance", step: Step(.discovery, "discover the instance"), cors: .any,
+                api, refusing(instances)),
+            Endpoint("GET", host, "\(v2)/authorize", title: "the authorization request", keys: keys, sent) {
+                try authorize($0, $0.request.queryForm)
+            },
+            Endpoint(
+                "POST", host, "\(v2)/authorize", title: "the answer of the sign-in page", keys: keys, sent, decide),
+            Endpoint(
+                "POST", host, "\(v2)/token", title: "redeem a code, refresh, or ask for an app's or a device's token",
+                cors: .any, keys: keys, .api(MicrosoftError.atAPI, mints: .microsoft), refusing(token)),
+            Endpoint(
+                "POST", host, "\(v2)/devicecode", title: "begin the device flow",
+                step: Step(.deviceCode, "ask for a device code"), api, refusing(deviceCode)),
+            Endpoint("GET", host, device, title: "the page for a device's code", .page) { devicePages.enterCode($0) },
+            Endpoint("POST", host, device, step: Step(.decision, "answer the device page"), .page) {
+                try devicePages.decide($0)
+            },
+            Endpoint("GET", [MicrosoftProvider.shortHost], MicrosoftProvider.shortDevicePath, .page) {
+                .redirect(to: $0.address.url(of: MicrosoftProvider.host, device))
+            },
+            Endpoint("GET", host, "\(v2)/logout", title: "sign out", .page) { try logOut($0, $0.request.queryForm) },
+            Endpoint("POST", host, "\(v2)/logout", .page) { try logOut($0, $0.request.bodyForm) },
+            Endpoint(
+                "GET", graph, "/v1.0/me", title: "who signed in, by Microsoft Graph", step: person, cors: .any, ofGraph,
+                refusing(profile)),
+            Endpoint("GET", graph, "/oidc/userinfo", title: "who signed in", cors: .any, ofGraph, refusing(userInfo)),
+            Endpoint("POST", graph, "/oidc/userinfo", cors: .any, ofGraph, refusing(userInfo)),
+            .revocations(of: name, "Lets people remove an app in their Microsoft account.") { try revoke($0, $1) },
+        ]
+    }
+
+    /// Returns a handler that answers Microsoft's errors as its APIs do.
+    private func refusing(
+        _ run: @escaping @Sendable (Exchange) throws -> Response
+    ) -> @Sendable (Exchange) throws -> Response {
+        { exchange in
+            do { return try run(exchange) } catch let error as MicrosoftError {
+                return error.response(exchange)
+            } catch let error as MicrosoftGraphError { return error.response(exchange) }
+        }
+    }
+
+    /// Returns the sign-in pages, whose forms go to the tenant of the request.
+    func pages(_ exchange: Exchange) -> PersonPages {
+        let tenant = exchange.parameters["tenant"].map { PercentCoding.encode(Array($0.utf8)) } ?? "common"
+        return PersonPages(
+            .microsoft, .microsoft, host: MicrosoftProvider.host, path: "/\(tenant)/oauth2/v2.0/authorize")
+    }
+
+    static func json(_ value: JSONValue, status: Int = 200, _ exchange: Exchange) -> Response {
+        Response(
+            status: status, contentType: "application/json; charset=utf-8",
+            headers: [
+                (name: "Cache-Control", value: "no-store, no-cache"), (name: "Pragma", value: "no-cache"),
+                (name: "x-ms-request-id", value: exchange.traceID),
+            ], body: value.serialized())
+    }
+
+    // MARK: - Who may sign in where
+
+    /// Returns who may sign in at the address of a request.
+    func realm(_ exchange: Exchange) throws(MicrosoftError) -> MicrosoftRealm {
+        let text = exchange.parameters["tenant"] ?? ""
+        switch text.lowercased() {
+        case "common": return .common
+        case "organizations": return .organizations
+        case "consumers", MicrosoftTenant.consumers: return .consumers
+        case let text where settings.tenants[text] != nil:
+            guard let tenant = settings.tenants[text] else { break }
+            return .tenant(tenant)
+        default: break
+        }
+        let isWord = !text.contains(".") && !TextRule.guid.holds(text.lowercased())
+        let isDiscovery = exchange.address.path.hasSuffix("/openid-configuration")
+        throw MicrosoftError(
+            isWord && !isDiscovery ? 900023 : 90002, text, received: "the tenant \(Diagnosis.quote(text))",
+            expected: "common, organizations, consumers, or a tenant's ID or domain")
+    }
+
+    /// Returns the client with this ID, if it is for people who sign in there.
+    func client(_ id: String, at realm: MicrosoftRealm) throws(MicrosoftError) -> MicrosoftClient {
+        guard let client = settings.clients[id.lowercased()] else {
+            let received = "client_id \(Diagnosis.quote(id))\(settings.clients.hint(for: id))"
+            throw MicrosoftError(700016, id, realm.text, received: received)
+        }
+        let code: Int
+        switch (client.audience, realm) {
+        case (.oneTenant, .common), (.oneTenant, .organizations): code = 50194
+        case (.oneTenant, .consumers), (.anyTenant, .consumers): code = 9_002_332
+        case (.oneTenant, .tenant(let tenant)) where tenant.id != client.tenant: code = 700016
+        case (.personal, .common), (.personal, .organizations), (.personal, .tenant): code = 9_002_331
+        default: return client
+        }
+        throw MicrosoftError(
+            code, client.id, code == 700016 ? realm.text : client.name,
+            received: "the tenant \(Diagnosis.quote(realm.text)) in the path",
+            expected: "one for the client's signInAudience, \(client.audience.rawValue)")
+    }
+
+    /// Checks that a person may sign in to a client there.
+    func check(_ account: Account, _ client: MicrosoftClient, at realm: MicrosoftRealm) throws(MicrosoftError) {
+        let profile = account.microsoft
+        let isAdmitted =
+            switch realm {
+            case .common: client.audience == .everybody || !profile.isPersonal
+            case .organizations: !profile.isPersonal
+            case .consumers: profile.isPersonal
+            case .tenant(let tenant): tenant.id == profile.tenant
+            }
+        guard !isAdmitted else { return }
+        let received = "\(Diagnosis.quote(account.id)) of the tenant \(profile.tenant)"
+        guard case .tenant(let tenant) = realm else { throw MicrosoftError(500208, received: received) }
+        let home = profile.isPersonal ? "live.com" : "https://sts.windows.net/\(profile.tenant)/"
+        throw MicrosoftError(50020, home, tenant.name, client.id, client.name, received: received)
+    }
+
+    /// Checks the scopes of a request.
+    func check(_ scopes: MicrosoftScopes, _ client: MicrosoftClient, at realm: MicrosoftRealm) throws(MicrosoftError) {
+        for (place, scope) in scopes.names.enumerated() where !MicrosoftScopes.ofSignIn.contains(scope) {
+            let ((uri, name), received) = (MicrosoftScopes.split(scope), "scope \(Diagnosis.quote(scope))")
+            guard !name.isEmpty, place < 100 else { throw MicrosoftError(70011, scope, received: received) }
+            guard uri != MicrosoftScopes.graph else { continue }
+            guard let api = settings.apis[uri] else {
+                throw MicrosoftError(500011, uri, realm.text, received: received)
+            }
+            guard name == ".default" || api.scopes.contains(name) else {
+                throw MicrosoftError(
+                    650053, client.name, name, api.id, received: received,
+                    expected: Diagnosis.alternatives(api.scopes))
+            }
+        }
+    }
+
+    // MARK: - Provider
+
+    package func client(of exchange: Exchange) -> String? {
+        guard let token = exchange.request.accessToken() else { return nil }
+        return exchange.world.read { $0.find(Token<MicrosoftGrant>.self, token)?.client }
+    }
+
+    /// Refuses a request that is too large. Not documented.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        guard !exchange.address.path.hasSuffix("/authorize") else {
+            return pages(exchange).problem(400, "Bad Request", diagnosis)
+        }
+        return MicrosoftError(9002313, because: diagnosis).response(exchange)
+    }
+
+    /// Refuses an unknown address, or an unknown method: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes>, 900561.
+    package func notServed(_ exchange: Exchange) -> Response? {
+        let (host, path, method) = (exchange.address.host, exchange.address.path, exchange.request.method)
+        let received = Diagnosis.quote("\(method) \(path)")
+        if host == MicrosoftProvider.graphHost {
+            let segment = path.split(separator: "/").last.map(String.init) ?? ""
+            return MicrosoftGraphError(
+                status: 400, code: "BadRequest", message: "Resource not found for the segment '\(segment)'.",
+                diagnosis: Diagnosis(received: received, "of Microsoft Graph there is what sign-in needs")
+            ).response(exchange)
+        }
+        guard [MicrosoftProvider.host, MicrosoftProvider.shortHost].contains(host) else { return nil }
+        if ["/token", "/devicecode"].contains(where: path.hasSuffix) {
+            return MicrosoftError(900561, "POST", method, received: received).response(exchange)
+        }
+        return pages(exchange).problem(
+            404, "Page not found",
+            Diagnosis(received: received, "nothing is served here: of Microsoft there is version 2.0 of the sign-in"))
+    }
+}
+
+extension MicrosoftRealm {
+    var isTenant: Bool { if case .tenant = self { true } else { false } }
+}

@@ -1,0 +1,253 @@
+import EmulatorCore
+import JOSE
+import JSON
+import OAuth
+import Time
+
+/// A tenant in the seed: an organization with work or school accounts.
+struct MicrosoftTenant: SchemaObject {
+    /// The tenant of personal Microsoft accounts:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference>.
+    static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
+
+    let id: String
+    let name: String
+    let domains: [String]
+
+    init(_ fields: inout Fields) {
+        id = fields("id", .text(.guid), "The tenant ID.")
+        name = fields("name", .text(.name), default: "Example", "The organization's name.")
+        domains = fields(
+            "domains", .set(of: .text(.mailDomain)), default: [],
+            "Verified domains. Addresses may name the tenant by one of them.")
+    }
+}
+
+/// An app registration: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-microsoft-graph-app-manifest>.
+struct MicrosoftClient: SeededOAuthClient {
+    /// The accounts that may sign in: <https://learn.microsoft.com/en-us/entra/identity-platform/supported-accounts-validation>.
+    enum Audience: String, CaseIterable, Sendable {
+        case oneTenant = "AzureADMyOrg"
+        case anyTenant = "AzureADMultipleOrgs"
+        case everybody = "AzureADandPersonalMicrosoftAccount"
+        case personal = "PersonalMicrosoftAccount"
+    }
+
+    /// The platform of a redirect URI, which decides how its codes are redeemed.
+    enum Platform: String, Codable, Sendable {
+        case web
+        case spa
+        case publicClient
+    }
+
+    let id: String
+    let secret: String?
+    let name: String
+    let audience: Audience
+    let tenant: String?
+    let webRedirectURIs, spaRedirectURIs, publicRedirectURIs: [String]
+    /// Whether a client without a secret may use the device flow.
+    let allowsPublicFlows: Bool
+    /// Whether the authorization endpoint returns ID tokens.
+    let issuesIDTokens: Bool
+    let optionalClaims: [String]
+    /// The URI by which other clients name this one as an API.
+    let identifierURI: String
+    let scopes, appRoles, applicationPermissions: [String]
+    let interaction: Interaction?
+
+    init(_ fields: inout Fields, _ words: RegisteredClientWords) {
+        func texts(_ name: String, _ about: String, _ rule: TextRule = .identifier) -> [String] {
+            fields(name, .set(of: .text(rule)), default: [], about)
+        }
+        let id = fields("clientID", .text(.guid), "The application (client) ID.")
+        self.id = id
+        let written = fields.nullable(
+            "clientSecret", .text(.nonEmpty),
+            "The client secret, `\(words.defaultSecret)` by default; none if `allowPublicClient` is true.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app.")
+        audience = fields(
+            "signInAudience", .choice(Audience.self), default: .everybody,
+            "The supported account types: one tenant, any tenant, any tenant and personal accounts, or personal ones.")
+        tenant = fields.nullable("tenant", .text(.guid), "The home tenant, which `AzureADMyOrg` needs.")
+        webRedirectURIs = texts(
+            "redirectURIs", "\(words.redirectURIs) of the platform Web. The port of `http://localhost` is ignored.",
+            RegisteredRedirectURI.rule)
+        spaRedirectURIs = texts(
+            "spaRedirectURIs",
+            "\(words.redirectURIs) of the platform Single-page application, whose scripts redeem codes with PKCE.",
+            RegisteredRedirectURI.rule)
+        publicRedirectURIs = texts(
+            "publicClientRedirectURIs",
+            "\(words.redirectURIs) of the platform Mobile and desktop applications, which have no secret.",
+            RegisteredRedirectURI.rule)
+        allowsPublicFlows = fields(
+            "allowPublicClient", .boolean, default: false,
+            "\"Allow public client flows\": the device flow without a secret.")
+        issuesIDTokens = fields(
+            "enableIdTokenIssuance", .boolean, default: false,
+            "Whether the authorization endpoint returns ID tokens: `response_type=id_token`, alone or with `code`.")
+        let claims = ["email", "family_name", "given_name", "upn"]
+        optionalClaims = fields(
+            "optionalClaims", .set(of: .choice(claims)), default: [], "Optional claims of ID tokens.")
+        identifierURI =
+            fields.optional(
+                "identifierURI", .text(.nonEmpty), "The application ID URI as an API; `api://` and the ID by default.")
+            ?? "api://\(id)"
+        scopes = texts("scopes", "The delegated scopes that the app exposes as an API.")
+        appRoles = texts("appRoles", "The app roles that the app defines.")
+        applicationPermissions = texts(
+            "applicationPermissions",
+            "App roles of other apps that this one has for itself, in tokens of the grant `client_credentials`.")
+        interaction = fields.clientInteraction()
+        secret = written ?? (allowsPublicFlows ? nil : words.defaultSecret)
+    }
+
+    var redirectURIs: [String] { webRedirectURIs + spaRedirectURIs + publicRedirectURIs }
+
+    /// Returns the platform for which a redirect URI is registered; `nil` if it isn't.
+    func platform(of uri: String) -> Platform? {
+        let all = [(Platform.web, webRedirectURIs), (.spa, spaRedirectURIs), (.publicClient, publicRedirectURIs)]
+        return all.first { $0.1.contains { MicrosoftClient.matches(uri, $0) } }?.0
+    }
+
+    /// Whether a redirect URI is a registered one. The port of `http://localhost` isn't compared:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/reply-url#localhost-exceptions>.
+    private static func matches(_ uri: String, _ registered: String) -> Bool {
+        if RegisteredRedirectURI(registered).matches(uri) { return true }
+        guard let sent = WebAddress(uri), let known = WebAddress(registered), !sent.hasFragment else { return false }
+        return sent.scheme == "http" && known.scheme == "http" && sent.host == "localhost" && known.host == "localhost"
+            && sent.rest == known.rest
+    }
+}
+
+/// The seed's section `microsoft`.
+struct MicrosoftSection: SeedSection {
+    static let name = "microsoft"
+    static let about = "Microsoft: Entra ID and personal accounts."
+
+    private static let words = RegisteredClientWords(
+        noun: "client", defaultSecret: "microsoft-secret-for-tests", redirectURIs: "Redirect URIs")
+
+    enum Issuer: String, CaseIterable, Sendable {
+        case provider
+        case request
+    }
+
+    let issuer: Issuer
+    private let signingKeys: [SigningKey]
+    let codeLifetime, deviceCodeLifetime: TimeSpan
+    /// The tenants by their IDs and domains.
+    let tenants: [String: MicrosoftTenant]
+    let clients: RegisteredClients<MicrosoftClient>
+    /// The clients that are APIs, by the URI or ID with which scopes begin.
+    let apis: [String: MicrosoftClient]
+
+    init(_ fields: inout Fields) {
+        issuer = fields(
+            "issuer", .choice(Issuer.self), default: .provider,
+            "\"provider\": https://login.microsoftonline.com; \"request\": the address that the request used.")
+        signingKeys = fields.signingKeys()
+        codeLifetime = fields(
+            "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
+        deviceCodeLifetime = fields(
+            "deviceCodeLifetime", .duration, default: .minutes(15), "How long a device waits for a person.")
+        let listed = fields.list(
+            "tenants", of: MicrosoftTenant.self, key: "id", "Organizations. The tenant of personal accounts is there.")
+        tenants = Dictionary(
+            listed.flatMap { tenant in ([tenant.id] + tenant.domains).map { ($0.lowercased(), tenant) } },
+            uniquingKeysWith: { first, _ in first })
+        clients = RegisteredClients(&fields, MicrosoftSection.words, "App registrations.")
+        apis = Dictionary(
+            clients.all.flatMap { client in [(client.identifierURI, client), (client.id, client)] },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    var issuerFollowsRequest: Bool { issuer == .request }
+    var keys: [SeededKeys] { [SeededKeys(.microsoft, keys: signingKeys)] }
+    var seededClients: [SeededClient] { clients.seeded(at: MicrosoftProvider.title) }
+
+    func secret(ofClient id: String) -> String? { clients[id]?.secret }
+
+    static func check(_ references: inout SeedReferences) {
+        let section = references.root[name]
+        let tenants = KnownNames(section?["tenants"], "id")
+        for client in section?["clients"]?.items ?? [] {
+            references.checkInteraction(client["interaction"])
+            if client["signInAudience"]?.string == MicrosoftClient.Audience.oneTenant.rawValue, client["tenant"] == nil
+            {
+                references.add(client, "an app for one tenant only needs \"tenant\"")
+            }
+            references.expect(client["tenant"], among: tenants, "tenant")
+        }
+        let own = KnownNames(tenants.all + [MicrosoftTenant.consumers])
+        for account in references.accounts {
+            references.expect(account[name]?["tenant"], among: own, "tenant")
+        }
+    }
+}
+
+/// A person's profile at Microsoft.
+struct MicrosoftProfile: AccountProfile {
+    static let name = "microsoft"
+    static let about = "The person at Microsoft."
+
+    /// The home tenant.
+    let tenant: String
+    let oid: String
+    let userPrincipalName: String
+    let roles: [String]
+    let jobTitle: String?
+
+    init(_ fields: inout Fields, of account: Account) {
+        tenant = fields(
+            "tenant", .text(.guid), default: MicrosoftTenant.consumers,
+            "The ID of the tenant that the work or school account belongs to; by default the account is a personal one."
+        )
+        let derived = DerivedNumber.uuid(of: "microsoft:\(account.id)")
+        // Public reports show that object IDs of personal accounts begin with zeros.
+        let isPersonal = tenant == MicrosoftTenant.consumers
+        oid =
+            fields.optional("oid", .text(.guid), "The object ID; made from the id by default.")
+            ?? (isPersonal ? "00000000-0000-0000-\(derived.suffix(17))" : derived)
+        userPrincipalName =
+            fields.optional(
+                "userPrincipalName", .text(.nonEmpty), "The user principal name; the e-mail address by default.")
+            ?? account.email
+        roles = fields("roles", .set(of: .text(.identifier)), default: [], "The app roles that the person has.")
+        jobTitle = fields.nullable("jobTitle", .text(.nonEmpty), "The job title, for Microsoft Graph.")
+    }
+
+    var isPersonal: Bool { tenant == MicrosoftTenant.consumers }
+
+    /// Returns the `sub` for a client: it is pairwise. How it is made isn't documented.
+    func subject(for client: String) -> String {
+        Base64URL.encode(Digest.sha256("microsoft.sub \(client) \(tenant) \(oid)"))
+    }
+
+    var uniqueIdentifiers: [(member: String, identifier: String)] {
+        [(member: "oid", identifier: "microsoft.oid:\(oid)")]
+    }
+
+    static func check(_ references: inout SeedReferences) {
+        references.checkUnique(references.accounts.compactMap { $0[name] }, key: "oid", what: "person")
+    }
+}
+
+extension Account {
+    var microsoft: MicrosoftProfile { self[MicrosoftProfile.self] }
+}
+
+extension KeyOwner {
+    static let microsoft = KeyOwner("microsoft")
+}
+
+extension TextRule {
+    static let guid = TextRule(
+        about: "a GUID in lower case, such as \"9188040d-6c67-4c5b-b112-36a304b66dad\"",
+        pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+    ) { text in
+        text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count) == [8, 4, 4, 4, 12]
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) || $0 == 0x2D }
+    }
+}
