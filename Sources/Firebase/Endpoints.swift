@@ -132,6 +132,7 @@ extension FirebaseProvider {
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
         return handlerEndpoints(at: domains, below: "/__/auth") + actionEndpoints(at: domains, "/__/auth/action")
+            + linkEndpoints(at: domains)
             + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
     }
 

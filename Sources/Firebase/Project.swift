@@ -16,6 +16,8 @@ package struct Project: SchemaObject {
     let number: String
     let apiKeys: [String]
     let authorizedDomains: [String]
+    /// The custom domains of Firebase Hosting on which links in e-mails may open an app.
+    let linkDomains: [String]
     /// The domains that an administrator has set; they replace all others.
     var domains: [String]?
     /// Whether the project may have tenants.
@@ -70,6 +72,10 @@ package struct Project: SchemaObject {
         authorizedDomains = fields(
             "authorizedDomains", .set(of: .text(.nonEmpty)), default: ["localhost"],
             "Domains of continue URLs, beside the project's own.")
+        linkDomains = fields(
+            "linkDomains", .set(of: .text(.nonEmpty)), default: [],
+            "Custom domains of Firebase Hosting that `linkDomain` may name, in links that open an app."
+        ).map { $0.lowercased() }
         oneAccountPerEmail = fields(
             "oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only.")
         seededProtection = fields.optional(
@@ -106,6 +112,7 @@ package struct Project: SchemaObject {
         appName = "project-12345"
         apiKeys = [id]
         authorizedDomains = ["localhost"]
+        linkDomains = []
         oneAccountPerEmail = true
         seededProtection = false
         hidesEmails = false

@@ -156,8 +156,15 @@ struct AddressTableTests {
             place.outcome(
                 try place.code("PASSWORD_RESET", place.create().email, ["continueUrl": "http://127.0.0.1:3000/"]))
         },
-        "`linkDomain` of another's": { place in
+        "`linkDomain` that isn't among `linkDomains` in the seed": { place in
             place.outcome(try place.code("PASSWORD_RESET", place.create().email, ["linkDomain": "cool.link"]))
+        },
+        "a link for an app (`canHandleCodeInApp`, `iOSBundleId` or `androidPackageName`)": { place in
+            let app: [String: Any] = [
+                "continueUrl": "http://localhost/", "canHandleCodeInApp": true, "iOSBundleId": "com.example.ios",
+            ]
+            let answer = try place.code("PASSWORD_RESET", place.create().email, app)
+            return answer["oobLink"]?.contains("/__/auth/links?link=") == true ? "wrapped" : "plain"
         },
         "a sign-in link to an unverified user's address": { place in
             let user = try place.create()

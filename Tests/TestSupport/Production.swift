@@ -39,10 +39,11 @@ package struct Production: Sendable {
 
     /// Makes a call of an administrator, below the project.
     package func admin(
-        _ path: String, _ body: [String: Any]? = nil, method: String = "POST", isAuthorized: Bool = true
+        _ path: String, _ body: [String: Any]? = nil, method: String = "POST", version: String = "v1",
+        isAuthorized: Bool = true
     ) throws -> Answer {
         try send(
-            method, "identitytoolkit.googleapis.com", "/v1/projects/\(FirebaseFixture.project)\(path)",
+            method, "identitytoolkit.googleapis.com", "/\(version)/projects/\(FirebaseFixture.project)\(path)",
             ["Content-Type": "application/json"].merging(isAuthorized ? ["Authorization": "Bearer owner"] : [:]) { $1 },
             body.map { try json($0) } ?? [])
     }

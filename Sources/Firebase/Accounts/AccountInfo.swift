@@ -136,7 +136,8 @@ extension FirebaseProvider {
         // An anonymous user has now signed in with the new password.
         let provider =
             change.password != nil && signedIn.provider == "anonymous" ? "password" : signedIn.provider
-        let wantsSession = try call.wantsSession()
+        // In a tenant, too. Recorded as `tenant/settings#password-off-update-password`.
+        let wantsSession = try call.isInEmulatorMode ? true : call.flag("returnSecureToken") ?? false
         if needsTokens, !wantsSession {
             body["idToken"] = .string(try call.legacyToken(changed, provider: provider))
         } else if needsTokens || !change.deletedPasskeys.isEmpty {

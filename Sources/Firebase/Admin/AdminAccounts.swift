@@ -80,6 +80,11 @@ extension FirebaseProvider {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
+        // A policy of the project's own is asked first. Recorded as `policy/enforce-custom#admin-update-weak` and
+        // `policy/default/routes#admin-update-weak`.
+        if call.project.otherSettings["passwordPolicyConfig"] != nil, let password = try call.text("password") {
+            try call.project.passwordPolicy.check(password)
+        }
         guard call.read({ $0.user(localId, in: call.pool) != nil }) else { throw FirebaseError.noUser(localId) }
         let change = try AdminChange(call)
         let user = try call.update { tables -> User in

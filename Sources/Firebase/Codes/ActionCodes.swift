@@ -252,6 +252,8 @@ extension FirebaseProvider {
         try call.signIn(
             agreed?.user ?? user, provider: "password", customClaims: agreed?.claims ?? JSONObject()
         ).add(to: &body)
+        // Recorded as `first-factor/email-link#sign-in-link-el`.
+        if !call.isInEmulatorMode, body["mfaPendingCredential"] != nil { body["isNewUser"] = nil }
         return FirebaseAnswer(body: body)
     }
 }

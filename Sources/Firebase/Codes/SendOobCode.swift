@@ -33,8 +33,8 @@ extension FirebaseProvider {
                     "nobody has this address: with email enumeration protection Firebase answers as if somebody had, and sends "
                         + "nothing"))
         }
-        try checkLinkDomain(call)
-        let continueURL = try checkContinueURL(call, kind)
+        let mobile = call.isInEmulatorMode ? nil : try MobileLink(call)
+        let continueURL = try checkContinueURL(call, kind).map { mobile?.continueURL($0) ?? $0 }
         if let newEmail, call.read({ $0.user(email: newEmail, in: call.pool) != nil }) {
             // With email enumeration protection, the answer doesn't tell that the address is taken.
             guard call.project.hidesEmails, !call.isInEmulatorMode else {
@@ -52,7 +52,10 @@ extension FirebaseProvider {
         }
         // A sign-in link is for any user with the address, but in production it ends with the user who had it.
         let owner = kind == .emailSignIn && call.isInEmulatorMode ? nil : recipient.user?.localId
-        let mail = try make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL)
+        let mail = try make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL) {
+            link in
+            mobile?.link(link) ?? link
+        }
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
             detail: mail.link)
@@ -137,23 +140,15 @@ extension FirebaseProvider {
         return Recipient(email: email, user: nil, isKnown: false)
     }
 
-    /// Checks that the domain of the link is one of the project's Hosting domains. The detail behind the code isn't
-    /// documented, and the official emulator doesn't check it.
-    /// <https://firebase.google.com/docs/auth/web/passing-state-in-email-actions>
-    private func checkLinkDomain(_ call: FirebaseCall) throws(FirebaseError) {
-        guard !call.isInEmulatorMode, let domain = try call.text("linkDomain"),
-            !call.project.returnDomains.contains(domain.lowercased())
-        else { return }
-        throw FirebaseError(
-            "INVALID_HOSTING_LINK_DOMAIN",
-            because: "\(Diagnosis.quote(domain)) isn't among authorizedDomains of the project")
-    }
-
     private func checkContinueURL(_ call: FirebaseCall, _ kind: OutOfBandCode.Kind) throws(FirebaseError) -> String? {
         guard let text = try call.isInEmulatorMode ? call.text("continueUrl") : call.given("continueUrl") else {
             // The official emulator makes such a link all the same.
-            guard kind == .emailSignIn, !call.project.takesFakes else { return nil }
-            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: a sign-in link leads there")
+            let opensInApp = try call.isInEmulatorMode ? false : call.flag("canHandleCodeInApp") ?? false
+            // A tenant's administrator gets a sign-in link without one. Recorded as `tenant/actions#link-code-a1`.
+            let isTenants = call.isAdmin && call.tenant != nil
+            let leadsThere = kind == .emailSignIn && !isTenants || opensInApp
+            guard leadsThere, !call.project.takesFakes else { return nil }
+            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: the link leads there")
         }
         guard !call.isInEmulatorMode else {
             _ = try call.project.checkedReturnURL(text)
@@ -175,14 +170,14 @@ extension FirebaseProvider {
 
     private func make(
         _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, owner: String?,
-        continueURL: String?
+        continueURL: String?, link: (String) -> String
     ) throws -> OutOfBandCode {
         let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
         return try call.update { tables in
             let code = Base64URL.encode(tables.random.bytes(40))
             let mail = OutOfBandCode(
                 code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail, localId: owner,
-                link: call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL),
+                link: link(call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL)),
                 expires: tables.now + kind.lifetime)
             if !call.isInEmulatorMode { tables.retire(kind, of: email, in: call.pool) }
             // A user who was deleted while a function was asked gets no code.

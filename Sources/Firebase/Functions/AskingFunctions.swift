@@ -74,6 +74,9 @@ extension FirebaseCall {
                 try requireSignUp()
                 // The new user is counted already.
                 try tables.checkRoom(for: 0, in: exchange.world)
+                // A new user whom a function then refuses has signed in all the same. Recorded as
+                // `blocking/rollback#lookup-refused-at-sign-in`.
+                if !isInEmulatorMode, expected != nil, let user = who(decision)?.user { tables.note(signInOf: user) }
             }
             return decision
         }
@@ -179,6 +182,14 @@ extension FirebaseCall {
             ? "((HTTP request to \(uri) returned HTTP error \(answer.status): \(text)))"
             : "HTTP Cloud Function returned an error: \(text)"
         return .function(detail, "the function \(uri) refused with status \(answer.status)")
+    }
+}
+
+extension Transaction {
+    fileprivate mutating func note(signInOf user: User) {
+        guard var user = find(User.self, user.key) else { return }
+        (user.lastLoginAt, user.lastRefreshAt) = (now, now)
+        put(user)
     }
 }
 
