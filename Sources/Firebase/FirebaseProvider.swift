@@ -1,8 +1,9 @@
+import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
 import OAuth
-import EmulatorCore
+import Time
 
 /// Firebase Authentication: Identity Toolkit, the token service, and the web sign-in handler.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest>
@@ -199,5 +200,168 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
             throw FirebaseError.noAPIKey()
         }
         return try project(id: id, in: exchange)
+    }
+}
+
+extension FirebaseProvider {
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        let pool = UserPool(project: client, tenant: nil)
+        return world.read { $0.user(subject, in: pool) }.map { user in
+            KnownSubject(about: "the user \(user.email ?? user.displayName ?? subject) of project \(client)")
+        }
+    }
+
+    /// Whether a client's tokens are unsigned: those of SDKs in emulator mode are, and all those of a project whose
+    /// seed says so.
+    package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool {
+        projects.project(id: client)?.idTokenSignature != .rs256
+    }
+}
+
+// The services' refusals before any endpoint is called.
+
+extension FirebaseProvider {
+    /// Returns the refusal of a request that is too large. The services' hosts answer as for an unreadable body, a
+    /// project's domain with a page; `nil` at the daemon's own address.
+    package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
+        guard let host = exchange.address.host else { return nil }
+        guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
+            return Page.response(
+                title: "Request too large", status: 400, look: .firebase,
+                [.tag("h1", [], "This request can't be read"), .tag("p", [], diagnosis.line)]
+            ).diagnosed(diagnosis)
+        }
+        let hasStatus = host == FirebaseProvider.tokenHost || FirebaseProvider.isSecondVersion(exchange)
+        return FirebaseError.invalidArgument(diagnosis).response(hasStatus ? .status : .list)
+    }
+
+    static func isSecondVersion(_ exchange: Exchange) -> Bool {
+        adminVersions.contains { exchange.address.path.hasPrefix("\($0)/") }
+    }
+
+    /// Returns Google's page for a path that doesn't exist: HTML, not JSON.
+    static func unknownMethod(_ exchange: Exchange) -> Response {
+        let place = "\(exchange.request.method) \(exchange.address.path)"
+        let page =
+            "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Error 404 (Not Found)!!1</title>\n"
+            + "<p><b>404.</b> The requested URL was not found on this server.\n"
+        return Response(status: 404, contentType: "text/html; charset=UTF-8", body: page)
+            .diagnosed(Diagnosis(received: Diagnosis.quote(place), "no such method, or this operation isn't played"))
+    }
+}
+
+extension FirebaseProvider {
+    /// Drafts an ID token for a user of the project, found by local ID or e-mail address, or made from the seeded
+    /// person with this e-mail address.
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
+        // A project that was taken on trust exists from then on.
+        let pool = UserPool(project: wanted.client, tenant: nil)
+        let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
+        guard let project = projects.project(id: wanted.client) ?? (isMade ? Project(unseeded: wanted.client) : nil)
+        else { throw wanted.noSuchClient("project", hint: "") }
+        do { try exchange.admit(project) } catch let error as FirebaseError {
+            throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))
+        }
+        let call = FirebaseCall(exchange, project: project, isAdmin: true, body: JSONObject())
+        let (user, now) = call.read { tables -> (User?, Instant) in
+            guard let name = wanted.account else { return (tables.first(User.byPool, call.pool), tables.now) }
+            let found = tables.user(name, in: call.pool) ?? tables.user(email: name, in: call.pool)
+            guard found == nil, let email = tables.account(name)?.email else { return (found, tables.now) }
+            return (tables.user(email: email, in: call.pool), tables.now)
+        }
+        guard let user else {
+            let message = wanted.account.map { "no user \(Diagnosis.quote($0)) in" } ?? "nobody has signed up in"
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    404, "noSuchAccount", "\(message) project \(Diagnosis.quote(wanted.client))", path: "$.account"))
+        }
+        let session = Session(
+            refreshToken: "", user: user.key, provider: user.links.first?.providerId ?? "password", authTime: now)
+        var claims = call.claims(session, user, at: now)
+        claims["nonce"] = wanted.nonce.map { .string($0) }
+        return TokenDraft(claims: claims, owner: .firebase, type: "JWT", isSigned: call.signsTokens)
+    }
+}
+
+// Documents that anybody may read before a sign-in: a project's configuration, the settings of reCAPTCHA, and the keys.
+
+extension FirebaseProvider {
+    static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
+        let domains = call.project.returnDomains
+        return FirebaseAnswer(
+            body: JSONObject([
+                ("projectId", .string(call.project.number)),
+                ("authorizedDomains", .array(domains.map { .string($0) })),
+            ]))
+    }
+
+    private static let clientTypes = [
+        "CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS",
+    ]
+
+    /// Says that reCAPTCHA isn't used. Production's words for that have no key, which makes the web SDK fail
+    /// (`initializeRecaptchaConfig`): at the daemon's own address the answer has a key, which loads nothing.
+    ///
+    /// Recorded as `config/read#recaptcha-web`: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
+    static func recaptcha(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
+        let isInEmulatorMode = call.isInEmulatorMode
+        let state: JSONValue = isInEmulatorMode ? "OFF" : "ENFORCEMENT_STATE_UNSPECIFIED"
+        let states = ["EMAIL_PASSWORD_PROVIDER", "PHONE_PROVIDER"].map { provider -> JSONValue in
+            ["provider": .string(provider), "enforcementState": state]
+        }
+        var body = JSONObject()
+        if isInEmulatorMode {
+            body["recaptchaKey"] = .string("projects/\(call.project.number)/keys/understudy")
+        } else {
+            let query = call.exchange.request.queryForm
+            let type = query["clientType"] ?? clientTypes[0]
+            guard clientTypes.contains(type) else {
+                var error = FirebaseError.wrongType(
+                    "client_type", "type.googleapis.com/google.cloud.identitytoolkit.v2.ClientType", .string(type))
+                error.listsError = true
+                throw error
+            }
+            guard type != clientTypes[0] else {
+                throw FirebaseError("MISSING_CLIENT_TYPE", because: "send clientType, such as CLIENT_TYPE_WEB")
+            }
+            guard query["version"].map({ !$0.isEmpty }) ?? false else {
+                throw FirebaseError("MISSING_RECAPTCHA_VERSION", because: "send version=RECAPTCHA_ENTERPRISE")
+            }
+        }
+        body["recaptchaEnforcementState"] = .array(states)
+        if !isInEmulatorMode {
+            body.merge(JSONObject([("useSmsBotScore", false), ("useSmsTollFraudProtection", false)]))
+        }
+        return FirebaseAnswer(body: body)
+    }
+
+    static func recaptchaParameters(_ call: FirebaseCall) -> FirebaseAnswer {
+        FirebaseAnswer(
+            body: JSONObject([
+                ("kind", "identitytoolkit#GetRecaptchaParamResponse"),
+                ("recaptchaStoken", "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy"),
+                ("recaptchaSiteKey", "Fake-key__Do-not-send-this-to-Recaptcha_"),
+                ("producerProjectNumber", .string(call.project.number)),
+            ]))
+    }
+
+    func keySet(_ exchange: Exchange) -> Response {
+        FirebaseProvider.cached(exchange.keySet(.firebase))
+    }
+
+    func certificates(_ exchange: Exchange) -> Response {
+        do {
+            let name = "securetoken.system.gserviceaccount.com"
+            return FirebaseProvider.cached(try exchange.certificates(.firebase, commonName: name))
+        } catch {
+            return FirebaseError("INTERNAL_ERROR", status: 500, because: error.description).response(.list)
+        }
+    }
+
+    private static func cached(_ value: JSONValue) -> Response {
+        Response(
+            status: 200, contentType: "application/json; charset=UTF-8",
+            headers: [(name: "Cache-Control", value: "public, max-age=19800, must-revalidate, no-transform")],
+            body: value.serialized())
     }
 }

@@ -64,3 +64,163 @@ extension FirebaseCall {
         return Password(password, salt: salt, now: now)
     }
 }
+
+// The hashing of imported users' passwords: parameters of accounts:batchCreate.
+// https://firebase.google.com/docs/auth/admin/import-users#import_users_with_hashed_passwords
+//
+// Quirks: parameters are refused as recorded; HMAC_SHA512 and SCRYPT without a key are accepted. If the order of salt
+// and password isn't given, both orders are tried, since it isn't documented. Nobody can sign in with BCRYPT and
+// ARGON2, which OpenSSL doesn't have.
+
+struct ImportedHash: Codable, Equatable, Sendable {
+    enum Algorithm: String, Codable, Sendable {
+        case hmacSHA512 = "HMAC_SHA512"
+        case hmacSHA256 = "HMAC_SHA256"
+        case hmacSHA1 = "HMAC_SHA1"
+        case hmacMD5 = "HMAC_MD5"
+        case md5 = "MD5"
+        case sha1 = "SHA1"
+        case sha256 = "SHA256"
+        case sha512 = "SHA512"
+        case pbkdfSHA1 = "PBKDF_SHA1"
+        case pbkdf2SHA256 = "PBKDF2_SHA256"
+        case scrypt = "SCRYPT"
+        case standardScrypt = "STANDARD_SCRYPT"
+        case bcrypt = "BCRYPT"
+        case argon2 = "ARGON2"
+
+        /// The hash function, if the algorithm has one that OpenSSL computes.
+        var function: PasswordHashing.Function? {
+            switch self {
+            case .hmacSHA512, .sha512: .sha512
+            case .hmacSHA256, .sha256, .pbkdf2SHA256: .sha256
+            case .hmacSHA1, .sha1, .pbkdfSHA1: .sha1
+            case .hmacMD5, .md5: .md5
+            case .scrypt, .standardScrypt, .bcrypt, .argon2: nil
+            }
+        }
+    }
+
+    let algorithm: Algorithm
+    private let key: [UInt8]
+    private let separator: [UInt8]
+    private let rounds: Int
+    private let memoryCost: Int
+    private let blockSize: Int
+    private let parallelization: Int
+    private let order: String
+
+    /// Reads the parameters from the request; `nil` if it has none.
+    init?(_ call: FirebaseCall) throws(FirebaseError) {
+        guard let name = try call.text("hashAlgorithm") else { return nil }
+        guard let algorithm = Algorithm(rawValue: name) else {
+            throw FirebaseError(
+                "INVALID_HASH_ALGORITHM", because: "\(Diagnosis.quote(name)) isn't one of Firebase's algorithms")
+        }
+        self.algorithm = algorithm
+        key = try ImportedHash.bytes(call.text("signerKey") ?? "") ?? []
+        separator = try ImportedHash.bytes(call.text("saltSeparator") ?? "") ?? []
+        rounds = Int(clamping: try call.integer("rounds") ?? 0)
+        let (memory, cost) = (try call.integer("memoryCost") ?? 0, try call.integer("cpuMemCost") ?? 0)
+        memoryCost = Int(clamping: algorithm == .standardScrypt ? cost : memory)
+        blockSize = Int(clamping: try call.integer("blockSize") ?? 0)
+        parallelization = Int(clamping: try call.integer("parallelization") ?? 0)
+        order = call.value("passwordHashOrder") ?? ""
+        try check(call)
+    }
+
+    private func check(_ call: FirebaseCall) throws(FirebaseError) {
+        func expect(_ number: Int, in range: ClosedRange<Int>, _ code: String, _ name: String) throws(FirebaseError) {
+            guard !range.contains(number) else { return }
+            throw FirebaseError(
+                code,
+                because:
+                    "\(name) is \(number): for \(algorithm.rawValue) it is \(range.lowerBound) to \(range.upperBound)")
+        }
+        switch algorithm {
+        case .hmacSHA256, .hmacSHA1, .hmacMD5:
+            guard !key.isEmpty else {
+                throw FirebaseError("EMPTY_HASH_KEY", because: "\(algorithm.rawValue) needs signerKey, in base64")
+            }
+        case .md5: try expect(rounds, in: 0...8_192, "INVALID_HASH_ROUNDS", "rounds")
+        case .sha1, .sha256, .sha512: try expect(rounds, in: 1...8_192, "INVALID_HASH_ROUNDS", "rounds")
+        case .pbkdfSHA1, .pbkdf2SHA256: try expect(rounds, in: 1...120_000, "INVALID_HASH_ROUNDS", "rounds")
+        case .scrypt:
+            try expect(memoryCost, in: 1...14, "INVALID_HASH_MEMORY_COSTS", "memoryCost")
+            try expect(rounds, in: 1...8, "INVALID_HASH_ROUNDS", "rounds")
+        case .standardScrypt:
+            let length = Int(clamping: try call.integer("dkLen") ?? 0)
+            for (name, number) in [
+                ("cpuMemCost", memoryCost), ("blockSize", blockSize), ("parallelization", parallelization),
+                ("dkLen", length),
+            ] { try expect(number, in: 1...Int(Int32.max), "INVALID_HASH_PARAMETER", name) }
+        case .argon2:
+            let fields = try call.nested("argon2Parameters")
+            func number(_ name: String) throws(FirebaseError) -> Int { Int(clamping: try fields?.integer(name) ?? 0) }
+            try expect(try number("memoryCostKib"), in: 1...32_768, "INVALID_ARGON2_MEMORY_COST", "memoryCostKib")
+            try expect(try number("iterations"), in: 1...16, "INVALID_ARGON2_ITERATIONS", "iterations")
+            try expect(try number("parallelism"), in: 1...16, "INVALID_ARGON2_PARALLELISM", "parallelism")
+            guard ["ARGON2_D", "ARGON2_ID", "ARGON2_I", "1", "2", "3"].contains(fields?.value("hashType") ?? "") else {
+                throw FirebaseError("INVALID_ARGON2_HASH_TYPE", because: "hashType is ARGON2_D, ARGON2_ID or ARGON2_I")
+            }
+        case .hmacSHA512, .bcrypt: break
+        }
+    }
+
+    /// Whether production fails at each sign-in with this hash.
+    var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
+
+    /// Whether passwords can be checked against this hash here.
+    var isChecked: Bool { algorithm != .bcrypt && algorithm != .argon2 }
+
+    func matches(_ password: String, _ hash: [UInt8], salt: [UInt8]) -> Bool {
+        hashes(Array(password.utf8), salt, length: hash.count).contains { constantTimeEquals($0, hash) }
+    }
+
+    /// Returns the hashes that the password may have.
+    private func hashes(_ password: [UInt8], _ salt: [UInt8], length: Int) -> [[UInt8]] {
+        switch algorithm {
+        case .scrypt:
+            // This is Firebase's own scrypt: the derived key encrypts the signer's key.
+            // https://github.com/firebase/scrypt
+            let derived = PasswordHashing.scrypt(
+                password, salt: salt + separator, cost: 1 << memoryCost, blockSize: rounds, parallelization: 1,
+                length: 32)
+            return derived.flatMap { PasswordHashing.aes256CTR(key: $0, key) }.map { [$0] } ?? []
+        case .standardScrypt:
+            return PasswordHashing.scrypt(
+                password, salt: salt, cost: memoryCost, blockSize: blockSize, parallelization: parallelization,
+                length: length
+            ).map { [$0] } ?? []
+        case .bcrypt, .argon2: return []
+        case .pbkdfSHA1, .pbkdf2SHA256:
+            let hash = algorithm.function.flatMap {
+                PasswordHashing.pbkdf2($0, password, salt: salt, rounds: rounds, length: length)
+            }
+            return hash.map { [$0] } ?? []
+        case .hmacSHA512, .hmacSHA256, .hmacSHA1, .hmacMD5:
+            guard let function = algorithm.function else { return [] }
+            return inputs(password, salt).map { PasswordHashing.hmac(function, key: key, $0) }
+        case .md5, .sha1, .sha256, .sha512:
+            guard let function = algorithm.function else { return [] }
+            return inputs(password, salt).map { input in
+                var hash = PasswordHashing.digest(function, input)
+                for _ in 1..<max(rounds, 1) { hash = PasswordHashing.digest(function, hash) }
+                return hash
+            }
+        }
+    }
+
+    private func inputs(_ password: [UInt8], _ salt: [UInt8]) -> [[UInt8]] {
+        switch order {
+        case "SALT_AND_PASSWORD", "1": [salt + password]
+        case "PASSWORD_AND_SALT", "2": [password + salt]
+        default: [salt + password, password + salt]
+        }
+    }
+
+    /// Decodes base64, of either alphabet.
+    static func bytes(_ text: String) -> [UInt8]? {
+        Base64.decode(text.replacing("-", with: "+").replacing("_", with: "/"))
+    }
+}

@@ -1,6 +1,7 @@
+import EmulatorCore
 import JOSE
 import JSON
-import EmulatorCore
+import Time
 
 /// A Firebase project.
 package struct Project: SchemaObject {
@@ -251,4 +252,206 @@ extension FirebaseProvider {
         "emailEnumerationProtection", ("2023-09-15", nil),
         summary: "new projects hide which addresses exist (email enumeration protection)",
         evidence: "https://cloud.google.com/identity-platform/docs/admin/email-enumeration-protection")
+}
+
+/// The seed's section `firebase`.
+package struct FirebaseSection: SeedSection {
+    package static let name = "firebase"
+    package static let about = "Firebase Authentication."
+
+    private let signingKeys: [SigningKey]
+    let idTokenLifetime: TimeSpan
+    let recentLoginWindow: TimeSpan
+    let pendingTokenLifetime: TimeSpan
+    package let projects: [Project]
+    let defaultProject: String?
+    let unknownKeys: UnknownKeys
+
+    package init(_ fields: inout Fields) {
+        signingKeys = fields.signingKeys()
+        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(1), "How long an ID token lasts.")
+        recentLoginWindow = fields(
+            "recentLoginWindow", .duration, default: .minutes(5),
+            "How recent a sign-in must be for a change of password or address, and for deletion.")
+        pendingTokenLifetime = fields(
+            "pendingTokenLifetime", .duration, default: .minutes(10),
+            "How long the credential of a refused sign-in or link may be used again.")
+        projects = fields.list("projects", of: Project.self, key: "id", "Projects.")
+        defaultProject = fields.optional(
+            FirebaseSection.defaultProjectField, .text(.identifier),
+            "The project of requests that name none, also `serve --project`; the first one by default.")
+        unknownKeys = fields(
+            "unknownKeys", .choice(UnknownKeys.self), default: .auto,
+            "API keys and project IDs that no seed holds: `accept` takes such a key as the default project's and such a "
+                + "project with the Emulator Suite's defaults, `refuse` refuses them, `auto` takes them at the daemon's own "
+                + "address only, where SDKs are in emulator mode.")
+    }
+
+    private static let defaultProjectField = "defaultProject"
+
+    /// Returns a seed that only names the default project.
+    package static func seed(defaultProject id: String) -> JSONValue {
+        [name: [defaultProjectField: .string(id)]]
+    }
+
+    package var keys: [SeededKeys] { [SeededKeys(.firebase, keys: signingKeys)] }
+
+    package var seededClients: [SeededClient] {
+        projects.map {
+            SeededClient(
+                id: $0.id, kind: "Firebase project", addresses: "API keys: \($0.apiKeys.joined(separator: " "))")
+        }
+    }
+
+    /// Whether this project exists or may be made at its first use: one with a `demo-` ID always, and another where
+    /// unknown projects are taken, unless its ID is nearly that of a seeded one.
+    package func knows(client id: String) -> Bool {
+        let seeded = projects.map(\.id)
+        if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
+        // The form of an ID: https://cloud.google.com/resource-manager/docs/creating-managing-projects
+        let isID =
+            (6...30).contains(id.utf8.count)
+            && id.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
+        return unknownKeys != .refuse && isID && Spelling.hint(id, among: seeded).isEmpty
+    }
+
+    package var hosts: [String] {
+        let unseeded = defaultProject.flatMap { id in projects.contains { $0.id == id } ? nil : Project(unseeded: id) }
+        return (projects + (unseeded.map { [$0] } ?? [])).map(\.host)
+    }
+
+    package static func check(_ references: inout SeedReferences) {
+        var keys: [String: LocatedJSON] = [:]
+        for project in references.root[name]?["projects"]?.items ?? [] {
+            for key in project["apiKeys"]?.items ?? [] { references.claim(key, as: "API key", in: &keys) }
+            BlockingFunctions.check(project["blockingFunctions"], &references)
+            for source in IdentitySources.all {
+                if let settings = project["providers"]?[source.id] { source.check(settings, &references) }
+            }
+            for (id, settings) in project["providers"]?.members ?? [] where id.hasPrefix(OAuthIdpConfig.prefix) {
+                SeededOpenIDProvider.check(id, settings, &references)
+            }
+            for tenant in project["tenants"]?.items ?? [] {
+                TenantProviders.check(tenant["providers"], of: project, &references)
+            }
+        }
+    }
+}
+
+extension KeyOwner {
+    static let firebase = KeyOwner("firebase")
+}
+
+/// The sign-in methods of a project. A method that the seed leaves out isn't configured, which differs from disabled.
+package struct SignInMethods: SchemaObject {
+    struct Phone: SchemaObject {
+        let isEnabled: Bool
+        /// The code for each test number.
+        let testNumbers: [String: String]
+
+        init(isEnabled: Bool, testNumbers: [String: String] = [:]) {
+            self.isEnabled = isEnabled
+            self.testNumbers = testNumbers
+        }
+
+        init(_ fields: inout Fields) {
+            isEnabled = fields.enabled()
+            let numbers = fields.map(
+                "testNumbers", of: .text(.nonEmpty), "Phone numbers and the code that each takes.")
+            testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    private struct Switch: SchemaObject {
+        let isEnabled: Bool
+
+        init(_ fields: inout Fields) { isEnabled = fields.enabled() }
+    }
+
+    private(set) var password: Bool?
+    private(set) var anonymous: Bool?
+    private(set) var phone: Phone?
+    let passkey: PasskeySettings?
+    private var sources: [any KnownSource]
+    /// Whether a link in an e-mail signs in, if passwords are enabled as well; `nil` if the seed doesn't say.
+    private(set) var emailLink: Bool?
+    /// The OpenID providers with their IDs, such as `oidc.corp`.
+    let openID: [(id: String, provider: SeededOpenIDProvider)]
+
+    /// The methods of a project that isn't in the seed: those that need no provider.
+    static let plain = SignInMethods()
+
+    private init() {
+        password = true
+        emailLink = true
+        anonymous = true
+        phone = Phone(isEnabled: true)
+        passkey = .plain
+        sources = []
+        openID = []
+    }
+
+    package init(_ fields: inout Fields) {
+        password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled
+        emailLink =
+            fields.optional(
+                "emailLink", .object(Switch.self),
+                "Links in e-mails, beside passwords; where it is left out, they sign in at the daemon's own address only."
+            )?
+            .isEnabled
+        anonymous = fields.optional("anonymous", .object(Switch.self), "Anonymous users.")?.isEnabled
+        phone = fields.optional("phone", .object(Phone.self), "Phone numbers.")
+        passkey = fields.optional("passkey", .object(PasskeySettings.self), "Passkeys.")
+        var sources: [any KnownSource] = []
+        for type in IdentitySources.all {
+            if let source = SignInMethods.source(type, &fields) { sources.append(source) }
+        }
+        self.sources = sources
+        openID = fields.family(
+            OAuthIdpConfig.prefix, listedAs: "oidc.NAME", .object(SeededOpenIDProvider.self),
+            "An OpenID Connect provider."
+        ).map { (id: $0.name, provider: $0.value) }
+    }
+
+    private static func source<Source: KnownSource>(_ type: Source.Type, _ fields: inout Fields) -> Source? {
+        fields.optional(Source.id, .object(Source.self), Source.about)
+    }
+
+    mutating func apply(_ settings: SignInSettings) {
+        if let isEnabled = settings.password { password = isEnabled }
+        if let isAllowed = settings.emailLinks { emailLink = isAllowed }
+        if let isEnabled = settings.anonymous { anonymous = isEnabled }
+        if settings.phone != nil || settings.testNumbers != nil {
+            phone = Phone(
+                isEnabled: settings.phone ?? phone?.isEnabled ?? false,
+                testNumbers: settings.testNumbers ?? phone?.testNumbers ?? [:])
+        }
+    }
+
+    /// Returns the methods of a tenant. Its identity providers are the project's, unless the seed gives the tenant
+    /// others.
+    func within(_ tenant: Tenant, _ own: TenantProviders?) -> SignInMethods {
+        var methods = self
+        methods.password = tenant.allowsPasswords
+        methods.emailLink = tenant.allowsEmailLinks
+        methods.anonymous = tenant.allowsAnonymous
+        // No tenant has sign-in by phone; numbers can be second factors.
+        methods.phone = Phone(isEnabled: false, testNumbers: tenant.testNumbers)
+        if let own { methods.sources = own.sources }
+        return methods
+    }
+
+    /// Returns a provider by its ID, a domain; `nil` if it isn't configured.
+    func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
+
+    /// The bundle IDs of the first provider that has any, and that provider's ID.
+    var bundleIDs: (ids: [String], source: String) {
+        sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
+    }
+}
+
+extension Fields {
+    mutating func enabled() -> Bool {
+        self("enabled", .boolean, default: true, "Whether people may sign in with it.")
+    }
 }

@@ -1,5 +1,7 @@
 import EmulatorCore
+import HTTPServer
 import JSON
+import Synchronization
 
 /// The treatment of API keys and project IDs that aren't in the seed.
 enum UnknownKeys: String, CaseIterable, Sendable {
@@ -102,5 +104,306 @@ struct ProjectDirectory: Sendable {
         let known = keys.keys.sorted()
         let hint = Spelling.hint(key, among: known)
         return hint.isEmpty && !known.isEmpty ? "; seeded: \(known.prefix(5).joined(separator: ", "))" : hint
+    }
+}
+
+// The official emulator takes every API key as its project's and makes every project that a request names, so a test
+// suite with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled
+// ID passes, too. So we tell the user which names were taken on trust.
+
+/// A key, project or tenant that isn't in the seed and was accepted all the same.
+struct TakenOnTrust: Row {
+    static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
+    /// The greatest number in one world.
+    static let limit = 50
+
+    /// A sentence that says what was accepted, and as what.
+    let text: String
+
+    var key: String { text }
+}
+
+extension FirebaseProvider {
+    package func takenOnTrust(in world: World) -> [String] {
+        world.read { $0.rows(TakenOnTrust.self, limit: TakenOnTrust.limit) }.map(\.text)
+    }
+
+    /// Returns the project with this API key, or the one to which an unknown key is taken to belong.
+    func project(apiKey key: String, in exchange: Exchange) throws -> Project {
+        if let project = projects.project(apiKey: key) { return try exchange.trusting(project) }
+        guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
+            throw FirebaseError.badAPIKey(
+                key, hint: projects.hint(forKey: key), host: exchange.address.host ?? FirebaseProvider.host)
+        }
+        try exchange.take(
+            "API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
+        return try exchange.trusting(project)
+    }
+
+    /// Returns the project with this ID.
+    func project(id: String, in exchange: Exchange) throws -> Project {
+        guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
+            throw FirebaseError(
+                "CONFIGURATION_NOT_FOUND", status: 404,
+                because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
+        }
+        return try exchange.trusting(project)
+    }
+}
+
+extension Exchange {
+    /// Records the use of a tenant that nobody has created.
+    func takeTenant(_ id: String, of project: Project) throws {
+        try take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
+    }
+
+    fileprivate func trusting(_ project: Project) throws -> Project {
+        if !project.isSeeded {
+            try take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
+        }
+        return project
+    }
+
+    /// Records what is taken on trust, and logs it the first time.
+    fileprivate func take(_ text: String) throws {
+        guard world.read({ $0.takes(text) }) else { return }
+        let isNew = try world.update { tables in
+            guard tables.takes(text) else { return false }
+            tables.put(TakenOnTrust(text: text))
+            return true
+        }
+        guard isNew else { return }
+        world.budget.notices.tellOnce("Firebase: taken on trust: \(text)")
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Whether this text is new, and the table isn't full.
+    fileprivate func takes(_ text: String) -> Bool {
+        find(TakenOnTrust.self, text) == nil && count(TakenOnTrust.self) < TakenOnTrust.limit
+    }
+}
+
+// The quotas for projects that aren't in a seed, and for users: every client that reaches the daemon can make them.
+// Production has quotas, too, and answers QUOTA_EXCEEDED with status 429, RESOURCE_EXHAUSTED.
+// https://cloud.google.com/identity-platform/quotas https://cloud.google.com/apis/design/errors#handling_errors
+
+extension FirebaseError {
+    static func quotaExceeded(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
+        var error = FirebaseError("QUOTA_EXCEEDED", detail, status: 429, diagnosis: diagnosis)
+        error.statusName = "RESOURCE_EXHAUSTED"
+        error.reason = "rateLimitExceeded"
+        return error
+    }
+}
+
+/// A seeded project whose users are in the world's tables. They are put there when the project is first used.
+struct PopulatedProject: Row {
+    static let table = Table<PopulatedProject>("firebase.populatedProject")
+
+    let id: String
+
+    var key: String { id }
+}
+
+/// A project or tenant that isn't in a seed and that requests have made.
+struct UnseededPool: Row {
+    static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
+    static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
+    /// The greatest number in one world.
+    static let limit = 5_000
+
+    let pool: UserPool
+    /// A hint: `false` means that it had contents when last checked. The deletion of the last user sets it to `true`
+    /// again.
+    var mayBeEmpty = true
+
+    var key: UserPool { pool }
+}
+
+/// The leases that count a world's unseeded pools among those of all worlds, each held while its pool exists.
+final class UnseededPoolLeases: WorldCache {
+    private let leases = Mutex<[Allowance.Lease]>([])
+    let followsSeed = false
+
+    init() {}
+
+    /// Stores a new lease, and releases those of pools that have been removed.
+    func settle(_ lease: Allowance.Lease? = nil, in world: World) {
+        leases.withLock { leases in
+            if let lease { leases.append(lease) }
+            let surplus = leases.count - world.read { $0.count(UnseededPool.self) }
+            if surplus > 0 { leases.removeLast(surplus) }
+        }
+    }
+}
+
+extension World {
+    /// Makes a project or tenant that isn't in a seed, unless it exists. If there are too many, an empty one is removed
+    /// for it; returns `false` if none is empty.
+    func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
+        guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
+        let lease = allowance.take()
+        let isCounted = lease != nil
+        let isAdmitted = try update { tables in
+            guard tables.find(UnseededPool.self, pool) == nil else { return true }
+            let isFull = !isCounted || tables.count(UnseededPool.self) >= UnseededPool.limit
+            guard !isFull || tables.dropEmptyPool() else { return false }
+            tables.put(UnseededPool(pool: pool))
+            return true
+        }
+        caches[UnseededPoolLeases.self].settle(lease, in: self)
+        return isAdmitted
+    }
+
+    /// Puts the users and OpenID providers of the project and its tenants into the world's tables, with those that were
+    /// imported, unless it was done before.
+    func populate(_ project: Project) throws(StoreFailure) {
+        guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
+        let now = now
+        // Passwords are hashed here, outside the lock.
+        var users = project.users.map { User($0, in: project.pool, now: now) }
+        var configs = project.providers.openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: project.pool) }
+        for tenant in project.tenants {
+            let pool = UserPool(project: project.id, tenant: tenant.id)
+            let openID = tenant.providers?.openID ?? project.providers.openID
+            users += tenant.users.map { User($0, in: pool, now: now) }
+            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
+        }
+        let (allUsers, allConfigs) = (users, configs)
+        try update { tables in
+            guard tables.find(PopulatedProject.self, project.id) == nil else { return }
+            for tenant in project.tenants { tables.put(Tenant(tenant, of: project.id)) }
+            for user in allUsers { tables.put(user) }
+            for config in allConfigs { tables.put(config) }
+            if let imported = project.imported { imported.put(&tables) }
+            tables.put(PopulatedProject(id: project.id))
+        }
+    }
+
+    /// Adds what this seed has and the earlier one hadn't, if the project's users are in the tables already. Existing
+    /// users stay as the world has made them.
+    func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
+        guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
+        let now = now
+        func new(_ users: [SeededUser], _ known: [SeededUser], in pool: UserPool) -> [User] {
+            let ids = Set(known.map(\.localId))
+            return users.filter { !ids.contains($0.localId) }.map { User($0, in: pool, now: now) }
+        }
+        var users = new(project.users, earlier?.users ?? [], in: project.pool)
+        let tenants = project.tenants.filter { tenant in !(earlier?.tenants.contains { $0.id == tenant.id } ?? false) }
+        for tenant in project.tenants {
+            let before = earlier?.tenants.first { $0.id == tenant.id }
+            users += new(tenant.users, before?.users ?? [], in: UserPool(project: project.id, tenant: tenant.id))
+        }
+        var configs: [OAuthIdpConfig] = []
+        let knownConfigs = Set(earlier?.providers.openID.map(\.id) ?? [])
+        for openID in project.providers.openID where !knownConfigs.contains(openID.id) {
+            configs.append(OAuthIdpConfig(openID.provider, id: openID.id, in: project.pool))
+        }
+        for tenant in tenants {
+            let pool = UserPool(project: project.id, tenant: tenant.id)
+            let openID = tenant.providers?.openID ?? project.providers.openID
+            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
+        }
+        let (allUsers, allConfigs) = (users, configs)
+        try update { tables in
+            for tenant in tenants { tables.put(Tenant(tenant, of: project.id)) }
+            for user in allUsers where tables.find(User.self, user.key) == nil { tables.put(user) }
+            for config in allConfigs where tables.find(OAuthIdpConfig.self, config.key) == nil { tables.put(config) }
+        }
+    }
+
+    /// Removes a tenant with its contents, and remembers that it was deleted. Returns `false` if another request has
+    /// removed it.
+    func remove(_ tenant: UserPool) throws -> Bool {
+        try deleteUsers(of: tenant)
+        let isRemoved = try update { tables in
+            guard tables.remove(tenant) else { return false }
+            tables.put(DeletedTenant(key: tenant))
+            return true
+        }
+        caches[UnseededPoolLeases.self].settle(in: self)
+        return isRemoved
+    }
+
+    /// Deletes all users of a pool, in batches, so that other requests don't have to wait for long.
+    func deleteUsers(of pool: UserPool) throws {
+        let count = 100
+        while try update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
+    }
+}
+
+extension Transaction {
+    /// Removes the oldest pool that is still empty. Returns `false` if there is none.
+    fileprivate mutating func dropEmptyPool() -> Bool {
+        while var candidate = first(UnseededPool.byMayBeEmpty, true) {
+            let pool = candidate.pool
+            if !isSetUp(pool), pool.isEmpty(self) {
+                remove(pool)
+                return true
+            }
+            candidate.mayBeEmpty = false
+            put(candidate)
+        }
+        return false
+    }
+
+    /// Whether an administrator has changed the pool's settings.
+    private func isSetUp(_ pool: UserPool) -> Bool {
+        if find(ProjectSettings.self, pool.project) != nil { return true }
+        return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
+    }
+
+    /// Removes a pool with its contents. Returns `false` if it isn't a tenant, or was removed before.
+    @discardableResult
+    mutating func remove(_ pool: UserPool) -> Bool {
+        _ = deleteUsers(of: pool, limit: .max)
+        pool.removeAll(&self)
+        remove(UnseededPool.self, pool)
+        return pop(Tenant.self, pool) != nil
+    }
+}
+
+extension Exchange {
+    /// Makes sure that a project or tenant exists, with its seeded users.
+    ///
+    /// - Throws: `QUOTA_EXCEEDED` if it isn't in a seed, and there are too many of them.
+    func admit(_ project: Project, tenant: String? = nil) throws {
+        if project.hasContents { try world.populate(project) }
+        guard tenant != nil || !project.isSeeded else { return }
+        let allowance = world.budget.projects
+        guard try !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
+        let isWorldFull = allowance.count < allowance.limit
+        if isWorldFull { allowance.noteRefusal() }
+        world.budget.notices.tell(
+            .projects,
+            isWorldFull
+                ? "a world has \(UnseededPool.limit) Firebase projects that no seed holds: no more are made in it"
+                : "there are \(allowance.count) Firebase projects that no seed holds, in all worlds: no more are made here"
+        )
+        throw FirebaseError.quotaExceeded(
+            "Exceeded the number of projects.",
+            Diagnosis(
+                received: "project \(Diagnosis.quote(project.id))",
+                "no seed holds it, and of such projects and tenants a world has \(UnseededPool.limit) and all "
+                    + "worlds together \(allowance.limit) at most: use fewer, reset the world, or seed them"))
+    }
+}
+
+extension FirebaseCall {
+    /// Checks that the world may have more users. Code that makes users checks it again, in the same transaction.
+    func checkRoom(for count: Int = 1) throws(FirebaseError) {
+        try read { (tables) throws(FirebaseError) in try tables.checkRoom(for: count, in: exchange.world) }
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    func checkRoom(for count: Int = 1, in world: World) throws(FirebaseError) {
+        let limit = world.budget.usersOfWorld
+        guard self.count(User.self) > limit - count else { return }
+        throw .quotaExceeded(
+            "Exceeded the number of accounts.",
+            Diagnosis("a world has \(limit) users at most: delete some, or reset the world"))
     }
 }

@@ -1,5 +1,6 @@
-import JSON
 import EmulatorCore
+import JOSE
+import JSON
 import Time
 
 /// A user of a project, or of one of its tenants.
@@ -240,5 +241,339 @@ extension Instant {
     /// <https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>
     var textOfTimestamp: String {
         milliseconds % 1000 == 0 ? text : text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())000Z"
+    }
+}
+
+extension User: PoolRow {
+    struct Key: TableKey {
+        let pool: UserPool
+        let localId: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, localId) }
+    }
+
+    /// An identity at a provider, within a pool.
+    struct Identity: TableKey {
+        let pool: UserPool
+        let providerId: String
+        let rawId: String
+
+        var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, rawId) }
+    }
+
+    static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order)
+
+    var key: Key { Key(pool: pool, localId: localId) }
+
+    static let byPool = Index<User, UserPool>("pool") { $0.pool }
+    static let byIdentity = Index<User, Identity>(
+        "identity",
+        each: { user in
+            user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
+        })
+    /// The users of a pool by their IDs, and by age those who share an address, a number or a provider.
+    static let order = SortedIndex<User>("order") { user in
+        let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
+        var texts = [place(.localId, user.pool) + user.localId]
+        if let email = user.email { texts.append(place(.email, user.pool, email) + age) }
+        for email in Set(user.links.compactMap { $0.email?.lowercased() }).sorted() where email != user.email {
+            texts.append(place(.providerEmail, user.pool, email) + age)
+        }
+        if let number = user.phoneNumber { texts.append(place(.phoneNumber, user.pool, number) + age) }
+        for provider in Set(user.links.map(\.providerId)).sorted() {
+            texts.append(place(.provider, user.pool, provider) + age)
+        }
+        return texts
+    }
+
+    enum Field: String {
+        case localId
+        case email
+        /// The address at a provider, where it isn't the user's own.
+        case providerEmail
+        case phoneNumber
+        /// The provider of one of the user's identities.
+        case provider
+    }
+
+    /// Returns the common prefix of the texts of all users in a pool who have this value.
+    static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
+        value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
+    }
+
+    /// Returns the common prefix of the texts of all users in a pool whose value begins so. An ID ends its text, and
+    /// holds no zero.
+    static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
+        // A zero within the value must not be taken for its end.
+        let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
+        return "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0\(escaped)"
+    }
+
+    fileprivate static func place(email: String, in pool: UserPool) -> String {
+        place(.email, pool, email.lowercased())
+    }
+
+    fileprivate static func place(providerEmail: String, in pool: UserPool) -> String {
+        place(.providerEmail, pool, providerEmail.lowercased())
+    }
+
+    fileprivate static func place(phoneNumber: String, in pool: UserPool) -> String {
+        place(.phoneNumber, pool, phoneNumber)
+    }
+
+    fileprivate static func place(provider: String, in pool: UserPool) -> String { place(.provider, pool, provider) }
+
+    fileprivate static func place(localId: String, in pool: UserPool) -> String { place(.localId, pool) + localId }
+
+    static func randomID(_ random: inout Randomness) -> String {
+        random.text(28, from: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8))
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
+
+    /// Returns the user with this address; the oldest, if there are several.
+    func user(email: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(email: email, in: pool), limit: 1).first?.row
+    }
+
+    /// Returns the oldest user who has this address at a provider, and another one here.
+    func user(providerEmail: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(providerEmail: providerEmail, in: pool), limit: 1).first?.row
+    }
+
+    /// Returns the user with this phone number; the oldest, if there are several.
+    func user(phoneNumber: String, in pool: UserPool) -> User? {
+        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: 1).first?.row
+    }
+
+    /// Returns all users with this address, the oldest first.
+    func users(email: String, in pool: UserPool) -> [User] {
+        rows(User.order, prefix: User.place(email: email, in: pool), limit: .max).map(\.row)
+    }
+
+    /// Returns all users with this phone number, the oldest first.
+    func users(phoneNumber: String, in pool: UserPool) -> [User] {
+        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: .max).map(\.row)
+    }
+
+    /// Returns at most `limit` users who have an identity at the provider, the oldest first.
+    func users(withProvider provider: String, in pool: UserPool, limit: Int) -> [User] {
+        rows(User.order, prefix: User.place(provider: provider, in: pool), limit: limit).map(\.row)
+    }
+
+    /// Returns the user with this identity. An import can give it to several; then it is the one who got it last.
+    func user(_ identity: User.Identity) -> User? { last(User.byIdentity, identity) }
+
+    /// Returns at most `limit` users, ordered by their IDs, after the ID `localId`.
+    func users(of pool: UserPool, after localId: String, limit: Int) -> [User] {
+        let prefix = User.place(localId: "", in: pool)
+        return rows(User.order, prefix: prefix, after: prefix + localId, limit: limit).map(\.row)
+    }
+}
+
+extension Transaction {
+    /// Deletes a user. Their sessions end, and their codes stop working.
+    mutating func delete(_ user: User) {
+        remove(User.self, user.key)
+        for session in rows(Session.byUser, user.key) {
+            put(EndedSession(refreshToken: session.refreshToken, user: user.key))
+        }
+        remove(Session.byUser, user.key)
+        remove(OutOfBandCode.byUser, user.key)
+        guard count(User.byPool, user.pool) == 0 else { return }
+        change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }
+    }
+
+    /// Deletes at most `limit` users of a pool, and returns how many it deleted.
+    mutating func deleteUsers(of pool: UserPool, limit: Int) -> Int {
+        let users = rows(User.byPool, pool, limit: limit)
+        for user in users { delete(user) }
+        return users.count
+    }
+}
+
+/// A set of users in which addresses, numbers and identities are unique: a project's own users, or those of one of its
+/// tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+struct UserPool: TableKey {
+    let project: String
+    /// The tenant's ID; `nil` for the project's own users.
+    let tenant: String?
+
+    var keyText: String { String(keyParts: project, tenant) }
+}
+
+/// A row that belongs to a pool of users, and is removed with it.
+protocol PoolRow: Row {
+    static var byPool: Index<Self, UserPool> { get }
+    var pool: UserPool { get }
+}
+
+/// The data behind a token that a client has, until the token is used or expires.
+protocol TokenRow: PoolRow where Key == String {
+    var token: String { get }
+    var expires: Instant { get }
+}
+
+extension TokenRow {
+    var key: String { token }
+}
+
+extension UserPool {
+    /// The types of the rows that belong to a pool. Sessions belong to their users.
+    static var rowTypes: [any PoolRow.Type] {
+        [
+            User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
+            PhoneCode.self, TemporaryProof.self, PendingSecondFactor.self, PendingSecret.self, OAuthIdpConfig.self,
+            ProviderConfig.self, PasskeyChallenge.self,
+        ]
+    }
+
+    /// Whether the pool has no rows.
+    func isEmpty(_ tables: borrowing Transaction) -> Bool {
+        for type in UserPool.rowTypes where holdsRows(type, tables) { return false }
+        return true
+    }
+
+    private func holdsRows<R: PoolRow>(_ type: R.Type, _ tables: borrowing Transaction) -> Bool {
+        tables.count(R.byPool, self) > 0
+    }
+
+    /// Removes the pool's rows.
+    func removeAll(_ tables: inout Transaction) {
+        for type in UserPool.rowTypes { removeRows(type, &tables) }
+    }
+
+    private func removeRows<R: PoolRow>(_ type: R.Type, _ tables: inout Transaction) {
+        tables.remove(R.byPool, self)
+    }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Returns the row of the token in this pool, unless it has expired.
+    func valid<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
+        guard let row = find(type, token), row.pool == pool, row.expires > now else { return nil }
+        return row
+    }
+}
+
+extension Transaction {
+    /// Adds a row of a pool, unless the pool's tenant has been deleted meanwhile.
+    mutating func put<R: PoolRow>(_ row: R) {
+        guard row.pool.tenant == nil || find(Tenant.self, row.pool) != nil else { return }
+        tables.put(row)
+    }
+
+    /// Removes the row of the token in this pool and returns it, unless it has expired.
+    mutating func pop<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
+        let now = self.now
+        return pop(type, token) { $0.pool == pool && $0.expires > now }
+    }
+}
+
+/// A user in a project's seed.
+package struct SeededUser: SchemaObject {
+    struct Factor: SchemaObject {
+        let id: String
+        let displayName: String?
+        /// The kind of factor; `nil` if the seed has neither a valid number nor a valid secret.
+        let kind: SecondFactor.Kind?
+
+        init(_ fields: inout Fields) {
+            id = fields("id", .text(.nonEmpty), "The enrolment ID.")
+            displayName = fields.optional("displayName", .text(.any), "What the user calls it.")
+            let number = fields.optional("phoneNumber", .text(.phoneNumber), "The number, for a factor by SMS.")
+            let secret = fields.optional(
+                "totpSecret", .text(.base32), "The secret in base32, for an authenticator app.")
+            kind = number.map { .phone($0) } ?? secret.flatMap { Base32.decode($0) }.map { .totp($0) }
+        }
+    }
+
+    let localId: String
+    let email: String?
+    let emailVerified: Bool
+    let password: String?
+    let displayName: String?
+    let photoUrl: String?
+    let phoneNumber: String?
+    let disabled: Bool
+    let customClaims: JSONObject
+    let links: [User.Link]
+    let factors: [Factor]
+
+    package init(_ fields: inout Fields) {
+        localId = fields("localId", .text(.nonEmpty), "The user ID.")
+        let email = fields.optional("email", .text(.email), "The address.")
+        self.email = email
+        emailVerified = fields("emailVerified", .boolean, default: false, "Whether the address is verified.")
+        password = fields.optional("password", .text(.nonEmpty), "The password.")
+        displayName = fields.optional("displayName", .text(.any), "The name.")
+        photoUrl = fields.optional("photoUrl", .text(.any), "The picture's address.")
+        phoneNumber = fields.optional("phoneNumber", .text(.phoneNumber), "The phone number.")
+        disabled = fields("disabled", .boolean, default: false, "Whether the user may not sign in.")
+        let claims = fields.nullable("customClaims", .text(.any), "A JSON object, as a text.")
+        customClaims = claims.flatMap { try? JSONValue(parsing: $0) }?.object ?? JSONObject()
+        links = fields.list(
+            "links", of: ComposedRule { User.Link(&$0, of: email) }, key: "providerId", "Identities at providers.")
+        factors = fields.list("factors", of: Factor.self, key: "id", "Second factors, enrolled.")
+    }
+}
+
+extension User.Link {
+    /// Reads a link to a provider's identity from the seed. Without an address of its own, it has `email`, the user's.
+    fileprivate init(_ fields: inout Fields, of email: String?) {
+        let providerId = fields("providerId", .text(.nonEmpty), "Such as github.com.")
+        let rawId = fields("rawId", .text(.nonEmpty), "The provider's identifier of the person.")
+        let own = fields.optional("email", .text(.email), "The address at the provider; the user's by default.")
+        self.init(
+            providerId: providerId, rawId: rawId,
+            displayName: fields.optional("displayName", .text(.any), "The name at the provider."),
+            photoUrl: fields.optional("photoUrl", .text(.any), "The picture's address."), email: own ?? email,
+            screenName: fields.optional("screenName", .text(.any), "The user name at the provider."))
+    }
+}
+
+/// The greatest lengths of texts in a request.
+///
+/// Documented: 256 characters of `displayName`
+/// (<https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update>), 4,096 of a password
+/// (<https://cloud.google.com/identity-platform/docs/password-policy>), 1,000 of `customAttributes`
+/// (`AdminChange.claims`). As recorded, production counts these in UTF-16 code units, and takes user IDs longer than
+/// the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The
+/// other limits and the answers to longer texts aren't documented.
+enum TextLimits {
+    /// Returns the limit in bytes; for names and passwords, in UTF-16 code units.
+    private static func limit(of field: String) -> Int {
+        switch field {
+        case "displayName": 256
+        case "mfaEnrollmentId", "tenantId", "providerId": 128
+        case "email", "newEmail", "identifier", "phoneNumber", "phoneInfo", "clientId", "clientSecret": 1_024
+        case "localId", "localIds", "rawId", "federatedId", "screenName": 1_024
+        case "photoUrl", "continueUri", "continueUrl", "requestUri", "issuer": 8_192
+        case "password", "newPassword", "oldPassword", "rawPassword": 4_096
+        default: RequestBudget.value
+        }
+    }
+
+    static func check(_ text: String, _ field: String) throws(FirebaseError) {
+        let limit = limit(of: field)
+        // No text has more characters than bytes.
+        guard text.utf8.count > limit else { return }
+        let isInCharacters = field == "displayName" || field.lowercased().hasSuffix("password")
+        guard !isInCharacters || text.utf16.count > limit else { return }
+        let reason =
+            isInCharacters
+            ? "\(field) has \(text.utf16.count) characters; at most \(limit) are taken"
+            : "\(field) has \(text.utf8.count) bytes; at most \(limit) are taken"
+        if field == "displayName" {
+            throw FirebaseError("INVALID_PROFILE_ATTRIBUTE", "Display name too long.", because: reason)
+        }
+        if isInCharacters {
+            throw FirebaseError(
+                "PASSWORD_DOES_NOT_MEET_REQUIREMENTS", "Password cannot be longer than \(limit) characters",
+                because: reason)
+        }
+        throw .invalidArgument(reason)
     }
 }

@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import Time
 
 // An administrator's methods for users: projects/P/accounts, :lookup, :update, :delete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts
@@ -125,5 +126,212 @@ extension FirebaseProvider {
 extension FirebaseError {
     fileprivate static func noUser(_ localId: String) -> FirebaseError {
         FirebaseError("USER_NOT_FOUND", because: "no user has the ID \(Diagnosis.quote(localId))")
+    }
+}
+
+/// The fields that an administrator sets, each checked by itself.
+struct AdminChange: Sendable {
+    private let email: String?
+    private let password: Password?
+    private let displayName: String?
+    private let photoUrl: String?
+    private let phoneNumber: String?
+    private let emailVerified: Bool?
+    /// Whether a new address counts as unverified, as in the official emulator.
+    private let unverifiesEmail: Bool
+    private let disabled: Bool?
+    private let validSince: Instant?
+    private let claims: CustomClaims?
+    private let deletedAttributes: [String]
+    private let deletedProviders: [String]
+    private let deletedPasskeys: [String]
+    private let link: User.Link?
+    private let factors: [FactorRequest]?
+
+    init(_ call: FirebaseCall) throws {
+        email = try call.text("email")?.lowercased()
+        let password = try call.text("password")
+        displayName = try call.given("displayName")
+        photoUrl = try call.given("photoUrl")
+        phoneNumber = try call.text("phoneNumber").map { (text) throws(FirebaseError) in try PhoneNumber.checked(text) }
+        emailVerified = try call.flag("emailVerified")
+        unverifiesEmail = call.isInEmulatorMode
+        let disableUser = try call.flag("disableUser")
+        disabled = try call.flag("disabled") ?? disableUser
+        validSince = try call.instant("validSince") { Instant(seconds: $0) }
+        deletedAttributes = try call.deletedAttributes()
+        deletedProviders = try call.texts("deleteProvider")
+        deletedPasskeys = try call.texts("deletePasskey")
+        claims = try AdminChange.claims(call.given("customAttributes"), explains: !call.isInEmulatorMode)
+        link = try call.linkedProvider()
+        if let mfa = try call.nested("mfa") {
+            factors = try FactorRequest.list(mfa.list("enrollments"), .given, in: call)
+        } else {
+            factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : nil
+        }
+        if let email, !TextRule.email.holds(email) {
+            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
+        }
+        if let password { try call.project.passwordPolicy.check(password) }
+        self.password = try password.map { try call.hashed($0) }
+    }
+
+    /// Refuses what the official emulator's schema of the request refuses before it looks for the user. For production,
+    /// null is the same as a missing field.
+    static func checkSchema(_ call: FirebaseCall) throws(FirebaseError) {
+        guard call.isInEmulatorMode, let mfa = try call.nested("mfa"), mfa.isNull("enrollments") else { return }
+        throw FirebaseError(
+            "Invalid JSON payload received. /mfa/enrollments must be array",
+            because: "mfa.enrollments is null: send a list, which may be empty")
+    }
+
+    /// Parses custom claims. `explains` says whether the refusal has more detail than the official emulator's.
+    static func claims(_ text: String?, explains: Bool = false) throws(FirebaseError) -> CustomClaims? {
+        guard let text else { return nil }
+        guard text.utf8.count <= 1000 else {
+            throw FirebaseError(
+                "CLAIMS_TOO_LARGE", because: "customAttributes has \(text.utf8.count) characters; 1,000 are allowed")
+        }
+        guard !text.isEmpty else { return CustomClaims() }
+        guard let claims = CustomClaims(parsing: text) else {
+            // The parser's own message for a text that isn't JSON is left out.
+            let value = try? JSONValue(parsing: text)
+            throw FirebaseError(
+                "INVALID_CLAIMS", explains ? value.map { "Not a JSON Object: \($0.text)" } : nil,
+                because: "customAttributes isn't a JSON object")
+        }
+        if let name = claims.object.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
+            throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
+        }
+        return claims
+    }
+
+    /// Changes `user`, unless another user has the address, the number or the identity already.
+    func apply(
+        to user: inout User, _ tables: inout Transaction
+    ) throws(FirebaseError) {
+        if let email, email != user.email {
+            // This holds even if users may share addresses: shared ones come from providers and imports.
+            if let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
+                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+            }
+            user.email = email
+            // Production leaves the new address verified, on the administrator's word.
+            if unverifiesEmail { user.emailVerified = false }
+            // A new address ends the sessions: https://firebase.google.com/docs/auth/admin/manage-sessions
+            user.validSince = tables.now.wholeSecond
+        }
+        if let phoneNumber {
+            if let owner = tables.user(phoneNumber: phoneNumber, in: user.pool), owner.key != user.key {
+                throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user has the number")
+            }
+            user.phoneNumber = phoneNumber
+        }
+        if let link { try user.add(link, tables) }
+        if let password {
+            user.password = password
+            user.validSince = tables.now.wholeSecond
+        }
+        if let displayName { user.displayName = displayName }
+        if let photoUrl { user.photoUrl = photoUrl }
+        if let emailVerified { (user.emailVerified, user.statesEmailVerified) = (emailVerified, true) }
+        if let disabled { user.set(disabled: disabled) }
+        if let validSince { user.validSince = validSince }
+        if let claims { user.customClaims = claims }
+        if let factors {
+            let known = Dictionary(user.factors.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            user.factors = []
+            for factor in factors { user.factors.append(try factor.factor(among: known, &tables)) }
+        }
+        user.delete(attributes: deletedAttributes, providers: deletedProviders)
+        _ = user.delete(passkeys: deletedPasskeys)
+    }
+}
+
+extension FirebaseCall {
+    /// Returns the attributes in `deleteAttribute`, given by name or number.
+    func deletedAttributes() throws(FirebaseError) -> [String] {
+        let names = try texts("deleteAttribute")
+        let known = [
+            "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD",
+            "RAW_USER_INFO",
+        ]
+        for (index, name) in names.enumerated() where !known.contains(name) {
+            if let number = Int(name), known.indices.contains(number) { continue }
+            throw .wrongType(
+                "delete_attribute[\(index)]",
+                "type.googleapis.com/google.cloud.identitytoolkit.v1.SetAccountInfoRequest.UserAttributeName",
+                .string(name))
+        }
+        return names
+    }
+
+    /// Returns `linkProviderUserInfo`: an identity at a provider that is to be linked.
+    func linkedProvider() throws(FirebaseError) -> User.Link? {
+        guard let info = try nested("linkProviderUserInfo") else { return nil }
+        if !isInEmulatorMode {
+            guard let provider = try info.text("providerId"), let rawId = try info.text("rawId") else {
+                throw FirebaseError(
+                    "MISSING_IDENTIFIER", "providerId & rawId are both required for provider linking",
+                    because: "linkProviderUserInfo needs providerId and rawId")
+            }
+            // These follow from the user's address and number.
+            guard !["password", "phone"].contains(provider) else {
+                throw FirebaseError(
+                    "INVALID_PROVIDER_ID", because: "no identity of \(Diagnosis.quote(provider)) can be linked")
+            }
+            return try User.Link(info, providerId: provider, rawId: rawId)
+        }
+        guard let provider = try info.text("providerId") else {
+            throw FirebaseError("MISSING_PROVIDER_ID", because: "linkProviderUserInfo needs providerId")
+        }
+        guard let rawId = try info.text("rawId") else {
+            throw FirebaseError("MISSING_RAW_ID", because: "linkProviderUserInfo needs rawId")
+        }
+        return try User.Link(info, providerId: provider, rawId: rawId)
+    }
+}
+
+extension User.Link {
+    /// Reads a `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
+    init(_ info: MessageFields, providerId: String, rawId: String) throws(FirebaseError) {
+        self.init(
+            providerId: providerId, rawId: rawId, displayName: try info.text("displayName"),
+            photoUrl: try info.text("photoUrl"), email: try info.text("email"),
+            screenName: try info.text("screenName"))
+    }
+}
+
+extension User {
+    /// Links an identity, which replaces the user's identity at the same provider.
+    ///
+    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if another user has it.
+    mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
+        let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
+        if let owner = tables.user(identity), owner.key != key {
+            throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
+        }
+        links.removeAll { $0.providerId == link.providerId }
+        guard links.count < User.linkLimit else { throw .tooManyLinks }
+        links.append(link)
+    }
+}
+
+extension User {
+    /// The greatest numbers of identities and of second factors that an administrator or an import may give a user.
+    /// Except for phone numbers as second factors, production's limits aren't documented; the official emulator has
+    /// none.
+    static let (linkLimit, factorLimit) = (100, 100)
+}
+
+extension FirebaseError {
+    static var tooManyLinks: FirebaseError {
+        .invalidArgument("a user has at most \(User.linkLimit) identities")
+    }
+
+    static func tooManyFactors(_ count: Int) -> FirebaseError {
+        FirebaseError(
+            "SECOND_FACTOR_LIMIT_EXCEEDED",
+            because: "there are \(count) second factors; a user has at most \(User.factorLimit)")
     }
 }

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Time
 import WebAuthn
 
 // The methods v2 accounts/passkeySignIn:start and :finalize:
@@ -71,4 +72,134 @@ extension FirebaseProvider {
             throw FirebaseError.invalidAuthenticator(error.description)
         }
     }
+}
+
+/// An authenticator's answer in a request: `id`, and below `response` the members of the browser's
+/// `PublicKeyCredential`. Google's discovery document has other names for them. Bytes are in base64 or base64url.
+struct PasskeyResponse: Sendable {
+    let id: String
+    private let response: MessageFields?
+
+    /// Reads the answer.
+    ///
+    /// - Throws: `INVALID_CREDENTIAL_ID`.
+    init(_ fields: MessageFields) throws(FirebaseError) {
+        let credentialID = try fields.text("credentialId")
+        guard let text = try fields.text("id") ?? credentialID, text.utf8.count <= Passkey.longestID else {
+            throw FirebaseError(
+                "INVALID_CREDENTIAL_ID", because: "the credential's id is missing or longer than 1,023 bytes")
+        }
+        id = Passkey.id(text)
+        let attestation = try fields.nested("authenticatorAttestationResponse")
+        let assertion = try fields.nested("authenticatorAssertionResponse")
+        response = try fields.nested("response") ?? attestation ?? assertion
+    }
+
+    /// Whether it has an ID and nothing else, as the official emulator takes it.
+    var isFake: Bool { response == nil }
+
+    /// Returns the client data.
+    ///
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE`.
+    func clientData() throws(FirebaseError) -> ClientData {
+        let other = try response?.text("clientDataJson")
+        let bytes = try bytes("clientDataJSON", or: other)
+        do { return try ClientData(parsing: bytes) } catch { throw .invalidAuthenticator(error.description) }
+    }
+
+    /// Returns the bytes of a field.
+    ///
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` if the field is missing or isn't in base64.
+    func bytes(_ name: String, or other: String? = nil) throws(FirebaseError) -> [UInt8] {
+        guard let text = try response?.text(name) ?? other else {
+            throw .invalidAuthenticator("the field \(name) is missing")
+        }
+        guard let bytes = Base64URL.decode(text) ?? Base64.decode(text) else {
+            throw .invalidAuthenticator("the field \(name) isn't base64url")
+        }
+        return bytes
+    }
+
+    /// Returns the user handle of the authenticator, if it has one.
+    func userHandle() throws(FirebaseError) -> [UInt8]? {
+        guard try response?.text("userHandle") != nil else { return nil }
+        return try bytes("userHandle")
+    }
+}
+
+extension FirebaseError {
+    /// Returns an error with the Android SDK's code `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
+    static func invalidAuthenticator(_ reason: String) -> FirebaseError {
+        FirebaseError("INVALID_AUTHENTICATOR_RESPONSE", because: reason)
+    }
+}
+
+extension FirebaseCall {
+    /// Returns the project's relying party.
+    ///
+    /// - Throws: `PASSKEY_NOT_ENABLED` if it has none.
+    func relyingParty() throws(FirebaseError) -> RelyingParty {
+        guard let party = project.relyingParty else {
+            throw FirebaseError(
+                "PASSKEY_NOT_ENABLED",
+                because: "the project's provider \"passkey\" isn't there or isn't enabled in the seed")
+        }
+        return party
+    }
+
+    /// Makes a challenge and returns it in the answer's form: in base64 with padding, because Apple's SDK reads no
+    /// other.
+    func makeChallenge(for localId: String? = nil) throws -> String {
+        try update { tables in
+            let bytes = tables.random.bytes(32)
+            tables.put(
+                PasskeyChallenge(
+                    token: Base64URL.encode(bytes), pool: pool, localId: localId,
+                    expires: tables.now + PasskeyChallenge.lifetime))
+            return Base64.encode(bytes)
+        }
+    }
+
+    /// Uses up the challenge that an authenticator has signed.
+    ///
+    /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
+    func takeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {
+        let found = try update { tables -> (PasskeyChallenge, isLate: Bool)? in
+            guard let challenge = tables.pop(PasskeyChallenge.self, client.challenge, where: { $0.pool == pool }) else {
+                return nil
+            }
+            return (challenge, challenge.expires <= tables.now)
+        }
+        guard let (challenge, isLate) = found, challenge.localId == localId else {
+            throw FirebaseError.invalidAuthenticator(
+                "the challenge wasn't given out for this, or was used already: each may be signed once")
+        }
+        guard !isLate else {
+            throw FirebaseError(
+                "PASSKEY_CHALLENGE_TIMEOUT",
+                because: "the challenge is older than \(PasskeyChallenge.lifetime.seconds) seconds")
+        }
+        return challenge.token
+    }
+
+    func missingAuthenticatorResponse(_ name: String) -> FirebaseError {
+        FirebaseError("MISSING_AUTHENTICATOR_RESPONSE", because: "\(name) is missing")
+    }
+
+    /// Returns an error with the web SDK's code, or the official emulator's.
+    func passkeyExists() -> FirebaseError {
+        FirebaseError(
+            isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
+            because: "a user of the project has this passkey already")
+    }
+
+    /// Returns an error with the web SDK's code, or the official emulator's.
+    func unknownPasskey(_ id: String) -> FirebaseError {
+        FirebaseError(
+            isInEmulatorMode ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
+            because: "no user of the project has the passkey \(Diagnosis.quote(id))")
+    }
+
+    /// Returns the error for the deletion of a passkey that doesn't exist; the official emulator has none.
+    func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }
