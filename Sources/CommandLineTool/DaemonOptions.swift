@@ -48,6 +48,12 @@ struct DaemonOptions: ParsableArguments {
     @Option(help: "The port; 0 takes a free one. (default: 9099; with exec, 0)")
     var port: UInt16?
 
+    @Flag(
+        help:
+            "Vary what may legally vary: every world begins with the scenario \"rehearsal\". At the end, say what the clients didn't survive."
+    )
+    var rehearse = false
+
     @Option(help: "A port for HTTPS beside HTTP; 0 takes a free one. Needs \"understudy ca init\".")
     var tlsPort: UInt16?
 
@@ -132,6 +138,16 @@ struct DaemonOptions: ParsableArguments {
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
 
+    private func isRehearsal() throws -> Bool {
+        try rehearse || Environment.value("REHEARSE", as: Bool.self, expected: "true or false") ?? false
+    }
+
+    /// Writes what a rehearsal has shown, if there was one.
+    func tellRehearsal(_ server: RunningServer, to output: LineWriter = .standardError) throws {
+        guard try isRehearsal() else { return }
+        for line in server.report().rehearsal { output.write("understudy: \(line)") }
+    }
+
     private func chosenDay() throws -> String? {
         guard let text = asOf ?? Environment.value("AS_OF") else { return nil }
         return try ChangesCommand.day(text, from: asOf == nil ? "UNDERSTUDY_AS_OF" : "--as-of").description
@@ -171,6 +187,7 @@ struct DaemonOptions: ParsableArguments {
         try chooseWorlds(&options)
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
+        if try isRehearsal() { options.scenarios.append("rehearsal") }
         options.masksSecrets =
             try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false
         let limit =

@@ -136,6 +136,7 @@ struct ExecCommand: ParsableCommand {
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
         server.stop()
+        try options.tellRehearsal(server, to: complaints)
         let isExported = DaemonOptions.export(server, to: export, complaints)
         let isWritten = evidence.write(server, of: time, complaints)
         LineWriter.standardError.flush()

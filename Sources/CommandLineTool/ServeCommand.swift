@@ -58,6 +58,7 @@ struct ServeCommand: ParsableCommand {
             _ = Signals.comes(signal, withinMilliseconds: drain * 1_000)
         }
         server.stop()
+        try options.tellRehearsal(server)
         let isExported = DaemonOptions.export(server, to: export)
         server.end()
         LineWriter.standardError.flush()

@@ -30,6 +30,34 @@ struct ExecTests {
         #expect(result.errors.hasPrefix("said on standard error\n"))
     }
 
+    @Test("--rehearse varies what may vary, the same in every run with a seed, and says what it was followed by")
+    func rehearsal() throws {
+        let folder = try Folder()
+        let seed = "\(folder.path)/seed.json"
+        try Data(#"{"randomSeed": "one"}"#.utf8).write(to: URL(filePath: seed))
+        let script = """
+            for number in $(seq 40); do
+                curl -s -o /dev/null -w '%{http_code}%{size_download} ' "$APPLE_BASE_URL/.well-known/openid-configuration"
+            done
+            curl -s -d client_id=com.example.app -d grant_type=none "$APPLE_BASE_URL/auth/token" > /dev/null
+            """
+        let runs = try (0..<2).map { _ in
+            try Shell.run(
+                Tool.path,
+                [
+                    "exec", "--rehearse", "--port", "0", "--seed", seed, "--log-file",
+                    "/dev/null", "--",
+                    "bash", "-c", script,
+                ])
+        }
+        #expect(runs.allSatisfy { $0.status == 0 && $0.errors.contains("the rehearsal changed ") }, "\(runs)")
+        let sizes = runs.map { $0.output.split(separator: " ").map { $0.prefix(3) } }
+        #expect(sizes[0].count == 40 && sizes[0] == sizes[1] && Set(sizes[0]).count > 1, "\(sizes)")
+        let plain = try Shell.run(
+            Tool.path, ["exec", "--port", "0", "--log-file", "/dev/null", "--", "bash", "-c", script])
+        #expect(!plain.errors.contains("rehearsal") && Set(plain.output.split(separator: " ")).count == 1, "\(plain)")
+    }
+
     @Test("--mcp tells the command of a protected resource, and refuses an issuer that isn't there")
     func protectedResource() throws {
         let script = """

@@ -14,7 +14,9 @@ struct ScenarioTests {
         "mcp-refresh-revoked", "mcp-registration-rate-limited", "mcp-registration-refused", "mcp-rotated-keys",
         "mcp-wrong-audience", "nonce-mismatch",
         "openid-audience-list", "openid-clock-ahead", "openid-logout-fails", "openid-missing-email",
-        "openid-nonce-mismatch", "openid-rotated-key", "provider-outage", "replayed-code", "revoked-grant",
+        "openid-nonce-mismatch", "openid-rotated-key", "provider-outage", "rehearsal",
+        "rehearse-member-order", "rehearse-rotated-keys", "rehearse-slow", "rehearse-unavailable",
+        "rehearse-unknown-claims", "rehearse-unknown-members", "replayed-code", "revoked-grant",
         "rotated-keys", "second-factor", "slow-provider",
     ]
     let fixture: FaultFixture

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension ScenarioWalk {
-    static let all: [ScenarioWalk] = faults + identities + accounts + clocks + openID
+    static let all: [ScenarioWalk] = faults + rehearsals + identities + accounts + clocks + openID
 
     private static let faults: [ScenarioWalk] = [
         ScenarioWalk(name: "cancelled-sign-in") { (client, _) throws in
@@ -45,6 +45,58 @@ extension ScenarioWalk {
             let begin = ContinuousClock.now
             _ = try client.get("/appleid.apple.com/auth/keys")
             #expect(ContinuousClock.now - begin >= .milliseconds(150))
+        },
+    ]
+
+    // MARK: - Rehearsals
+
+    private static let document = "/appleid.apple.com/.well-known/openid-configuration"
+
+    /// Asks until an answer is as wanted: chance decides at each.
+    private static func meets(_ client: TestClient, _ isWanted: (Answer, Duration) -> Bool) throws {
+        for _ in 0..<400 {
+            let begin = ContinuousClock.now
+            let answer = try client.get(document)
+            if isWanted(answer, ContinuousClock.now - begin) { return }
+        }
+        Issue.record("no answer was like this")
+    }
+
+    private static func isShuffled(_ answer: Answer) -> Bool {
+        answer.json["issuer"] != nil && !answer.text.hasPrefix("{\"issuer\"")
+    }
+
+    private static let rehearsals: [ScenarioWalk] = [
+        ScenarioWalk(name: "rehearse-member-order", lasts: true) { (client, _) throws in
+            let answers = try (0..<2).map { _ in try client.get(document) }
+            #expect(answers.allSatisfy(isShuffled) && answers[0].text != answers[1].text)
+        } correct: { (client) throws in
+            #expect(try client.get(document).text.hasPrefix("{\"issuer\""))
+            try everywhere(client)
+        },
+        ScenarioWalk(name: "rehearse-unknown-members", lasts: true) { (client, _) throws in
+            #expect(try client.get(document).json["rehearsal"] != nil)
+            try everywhere(client)
+        },
+        ScenarioWalk(name: "rehearse-unknown-claims", lasts: true) { (client, _) throws in
+            #expect((claims(try native(client))["rehearsal"] as? String)?.utf8.count ?? 0 > 200)
+            try everywhere(client)
+        },
+        ScenarioWalk(name: "rehearse-rotated-keys", lasts: true) { (client, _) throws in
+            let kids = try (0..<2).map { _ in kid(try native(client)["identityToken"] ?? "") }
+            #expect(kids[0] != kids[1] && !kids[0].isEmpty)
+            #expect(try keys("/appleid.apple.com/auth/keys", client).isSuperset(of: kids))
+        },
+        ScenarioWalk(name: "rehearse-slow", lasts: true) { (client, _) throws in
+            try meets(client) { answer, length in answer.status == 200 && length >= .milliseconds(1500) }
+        },
+        ScenarioWalk(name: "rehearse-unavailable", lasts: true) { (client, _) throws in
+            try meets(client) { answer, _ in answer.status == 503 && answer.header("Retry-After") == "1" }
+            try meets(client) { answer, _ in answer.status == 200 }
+        },
+        ScenarioWalk(name: "rehearsal", lasts: true) { (client, _) throws in
+            try meets(client) { answer, _ in answer.json["rehearsal"] != nil }
+            try meets(client) { answer, _ in isShuffled(answer) }
         },
     ]
 

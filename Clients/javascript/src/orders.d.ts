@@ -64,6 +64,7 @@ export interface FaultEffect {
   token?: Tampering | undefined
   rotateKeys?: boolean | 'keep' | 'drop' | undefined
   jwks?: 'empty' | 'stale' | undefined
+  shuffle?: boolean | undefined
   malformedJSON?: boolean | undefined
   state?: 'missing' | 'wrong' | undefined
   code?: 'used' | undefined

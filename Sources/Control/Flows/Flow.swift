@@ -18,7 +18,8 @@ package struct FlowStep: Sendable {
         switch exchange.response.delivery {
         case .dropped, .cut: true
         case .whole, .stream:
-            exchange.diagnosis != nil || exchange.fault != nil || exchange.response.status >= 400
+            exchange.diagnosis != nil || exchange.response.status >= 400
+                || (exchange.fault.map { !Fault.isRehearsed($0) } ?? false)
                 || exchange.response.status == 0
         }
     }

@@ -30,6 +30,32 @@ package struct RunReport {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
 
+    /// What a rehearsal has shown, in lines: how many answers surprised, and each sign-in that ended with a surprise.
+    package var rehearsal: [String] {
+        let surprised = documents.filter { $0.known.exchange.fault.map(Fault.isRehearsed) ?? false }
+        guard !surprised.isEmpty else { return ["the rehearsal surprised nobody: no request came that it changes"] }
+        var lines = ["the rehearsal changed \(surprised.count) of \(documents.count) answers"]
+        // The last request of each sign-in. Later ones of the same sign-in take its place.
+        var last: [String: ExchangeDocument] = [:]
+        for document in documents where document.known.exchange.parent == nil && document.known.client != nil {
+            last["\(document.known.exchange.world) \(document.known.flow)"] = document
+        }
+        let lost = documents.filter { document in
+            let exchange = document.known.exchange
+            return last["\(exchange.world) \(document.known.flow)"]?.known.exchange.id == exchange.id
+                && exchange.fault.map(Fault.isRehearsed) ?? false
+        }
+        for document in lost.suffix(RunReport.shownLosses) {
+            let fault = Place.shortened(document.shown(document.known.exchange.fault ?? ""), to: 300)
+            let client = document.known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
+            lines.append("nothing followed \(document.known.exchange.id) \(document.name)\(client): \(fault)")
+        }
+        if lost.count > RunReport.shownLosses { lines.append("\(lost.count - RunReport.shownLosses) more like these") }
+        return lines
+    }
+
+    private static let shownLosses = 20
+
     /// Returns JUnit's XML with a suite for each world that has refused something, and a failure for each refusal.
     /// `seconds` is the length of the run. Without refusals there is one suite with one test that has passed, since
     /// readers take a file without tests for a broken run.

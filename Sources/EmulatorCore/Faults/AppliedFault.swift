@@ -178,7 +178,7 @@ extension AppliedFault {
         } else {
             reply = run()
         }
-        if !effect.response.isEmpty { reply = reply.map { [self] in changed($0) } }
+        if !effect.response.isEmpty || effect.shufflesMembers { reply = reply.map { [self] in changed($0) } }
         if effect.isMalformed { reply = reply.map { $0.malformed() } }
         if effect.disconnect == .midBody {
             reply = reply.map { response in
@@ -194,7 +194,7 @@ extension AppliedFault {
     /// isn't used up.
     private func changed(_ response: Response) -> Response {
         guard (200..<300).contains(response.status), response.header(Diagnosis.headerName) == nil,
-            let body = AppliedFault.changed(response, fault.effect.response)
+            let body = changedBody(response)
         else { return response }
         use()
         var response = response
@@ -204,7 +204,8 @@ extension AppliedFault {
 
     /// Returns the body with changed members; in a list, those of each object. Returns `nil` for a body without
     /// members, or with an error.
-    private static func changed(_ response: Response, _ members: [(name: String, value: JSONValue)]) -> [UInt8]? {
+    private func changedBody(_ response: Response) -> [UInt8]? {
+        let members = fault.effect.response
         let type = response.header("Content-Type")?.mediaType ?? ""
         if type == "application/x-www-form-urlencoded" {
             var form = Form(parsing: response.body)
@@ -219,10 +220,11 @@ extension AppliedFault {
         }
         switch try? JSONValue(parsing: response.body, limits: .answer) {
         case .object(let object)? where object["error"] == nil:
-            return JSONValue.object(AppliedFault.changed(object, members)).serialized()
+            return shuffled(.object(AppliedFault.changed(object, members))).serialized()
         case .array(let list)? where list.contains { $0.object != nil }:
-            return JSONValue.array(list.map { $0.object.map { .object(AppliedFault.changed($0, members)) } ?? $0 })
-                .serialized()
+            return shuffled(
+                .array(list.map { $0.object.map { .object(AppliedFault.changed($0, members)) } ?? $0 })
+            ).serialized()
         default: return nil
         }
     }
@@ -231,6 +233,20 @@ extension AppliedFault {
         var object = object
         for (name, value) in members { object[name] = value.isNull ? nil : value }
         return object
+    }
+
+    /// Returns the value with the members of each object in another order, if the fault says so: turned around, and then
+    /// moved by one place more at each answer.
+    private func shuffled(_ value: JSONValue) -> JSONValue {
+        guard fault.effect.shufflesMembers else { return value }
+        switch value {
+        case .array(let items): return .array(items.map(shuffled))
+        case .object(let object):
+            let members = object.members.reversed().map { ($0.key, shuffled($0.value)) }
+            let start = members.isEmpty ? 0 : (fault.done - 1) % members.count
+            return .object(JSONObject(Array(members[max(0, start)...] + members[..<max(0, start)])))
+        default: return value
+        }
     }
 
     private func rotate(_ exchange: Exchange, _ owner: KeyOwner) async throws(StoreFailure) {

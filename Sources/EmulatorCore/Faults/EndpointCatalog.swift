@@ -253,7 +253,7 @@ extension EndpointCatalog {
         let isNothing =
             value.answer == nil && value.delay == nil && value.disconnect == nil && value.error == nil
             && value.token?.isNothing ?? true && value.response.isEmpty && value.rotation == nil && value.keySet == nil
-            && !value.isMalformed
+            && !value.shufflesMembers && !value.isMalformed
             && value.state == nil && value.issuer == nil && !value.isCodeUsed && value.reply == nil && !value.isLost
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }

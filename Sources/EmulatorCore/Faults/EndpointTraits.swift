@@ -121,6 +121,7 @@ package struct EndpointTraits: Sendable {
         if effect.description != nil, errors?.answer == nil { return "description" }
         if let token = effect.token, mints == nil, !answersClaims || !token.changesClaimsOnly { return "token" }
         if !effect.response.isEmpty, !answersJSON || !answersMembers { return "response" }
+        if effect.shufflesMembers, !answersJSON || !answersMembers { return "shuffle" }
         if effect.rotation != nil, mints == nil, publishes == nil { return "rotateKeys" }
         if effect.keySet != nil, publishes == nil { return "jwks" }
         if effect.isMalformed, !answersJSON { return "malformedJSON" }
@@ -139,7 +140,7 @@ package struct EndpointTraits: Sendable {
             if errors.answer != nil { names.append("description") }
         }
         if mints != nil { names.append("token") } else if answersClaims { names.append("token (claims)") }
-        if answersJSON, answersMembers { names.append("response") }
+        if answersJSON, answersMembers { names += ["response", "shuffle"] }
         if mints != nil || publishes != nil { names.append("rotateKeys") }
         if publishes != nil { names.append("jwks") }
         if answersJSON { names.append("malformedJSON") }

@@ -57,6 +57,11 @@ package struct Fault: SchemaObject {
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
     }
 
+    /// Returns whether a summary is that of a fault that a rehearsal orders: a surprise that is legal.
+    package static func isRehearsed(_ summary: String) -> Bool {
+        summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")
+    }
+
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }
 

@@ -46,6 +46,8 @@ package struct FaultEffect: SchemaObject {
     package let token: Tampering?
     /// The changed members of the JSON answer; `null` removes one.
     package let response: [(name: String, value: JSONValue)]
+    /// Whether the members of the JSON answer come in another order.
+    package let shufflesMembers: Bool
     package let rotation: Rotation?
     package let keySet: KeySet?
     package let isMalformed: Bool
@@ -80,6 +82,8 @@ package struct FaultEffect: SchemaObject {
                 "response", .map(of: .any),
                 "Change these members of the JSON answer, or of the form that answers; `null` takes one out. It waits for an answer that refuses nothing."
             ) ?? []
+        shufflesMembers =
+            fields.optional("shuffle", .boolean, "Answer the JSON's members in another order, which is legal.") ?? false
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),

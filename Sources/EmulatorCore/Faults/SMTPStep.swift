@@ -34,6 +34,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
         if !effect.response.isEmpty { return "response" }
         if effect.rotation != nil { return "rotateKeys" }
         if effect.keySet != nil { return "jwks" }
+        if effect.shufflesMembers { return "shuffle" }
         if effect.isMalformed { return "malformedJSON" }
         if effect.state != nil { return "state" }
         if effect.isCodeUsed { return "code" }

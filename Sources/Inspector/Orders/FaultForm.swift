@@ -205,7 +205,7 @@ extension Inspector {
                     "When", "disconnect", form,
                     [(value: "true", text: "before the header"), (value: "midBody", text: "in the middle of the body")])
             ]
-        case .code, .malformedJSON, .delay: return []
+        case .code, .shuffle, .malformedJSON, .delay: return []
         }
     }
 

@@ -16,6 +16,7 @@ struct FaultOrder {
         case keys
         case keySet
         case status
+        case shuffle
         case malformedJSON
         case disconnect
         case delay
@@ -32,6 +33,7 @@ struct FaultOrder {
             case .keys: "It signs with a new key from now on"
             case .keySet: "The key set is empty or old"
             case .status: "Another status or body"
+            case .shuffle: "The JSON's members come in another order"
             case .malformedJSON: "The JSON breaks off in the middle"
             case .disconnect: "The connection is closed"
             case .delay: "It answers, but later"
@@ -42,7 +44,7 @@ struct FaultOrder {
             switch self {
             case .error: traits.errors != nil
             case .token: traits.mints != nil || traits.answersClaims
-            case .response: traits.answersJSON && traits.answersMembers
+            case .response, .shuffle: traits.answersJSON && traits.answersMembers
             case .state: traits.authorizes
             case .issuer: traits.namesIssuer
             case .code: traits.authorizes || traits.givesCodes
@@ -100,6 +102,7 @@ struct FaultOrder {
             body["status"] = OrderValue.number("status", form) ?? 503
             if let type = OrderValue.text("type", form) { body["headers"] = ["Content-Type": type] }
             body["body"] = OrderValue.text("body", form)
+        case .shuffle: body["shuffle"] = true
         case .malformedJSON: body["malformedJSON"] = true
         case .disconnect: body["disconnect"] = OrderValue.text("disconnect", form) == "midBody" ? "midBody" : true
         // Each effect may have a delay as well: that field is among those of all.
@@ -147,6 +150,7 @@ enum OrderWords {
         case .stale: words.append("publishes old keys")
         case nil: break
         }
+        if effect.shufflesMembers { words.append("answers members in another order") }
         if effect.isMalformed { words.append("breaks the JSON off") }
         if let state = effect.state { words.append(state == .missing ? "leaves state out" : "changes state") }
         if effect.isCodeUsed { words.append("gives out a code that was used") }

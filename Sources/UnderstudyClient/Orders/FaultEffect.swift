@@ -112,6 +112,9 @@ extension World {
         /// Publishes other keys than the right ones.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
+        /// Answers the members of the JSON in another order, which is legal.
+        public static let shuffledMembers = FaultEffect(["shuffle": true])
+
         /// Cuts off the body in the middle of its JSON.
         public static let malformedJSON = FaultEffect(["malformedJSON": true])
 
