@@ -137,6 +137,28 @@ struct SDKErrorTableTests {
     ]
 
     /// Returns the code of a password reset.
+    /// A request for each message of the second table that a single request has. Those of second factors are in
+    /// `SecondFactorTests`.
+    private static let furtherWays: [String: @Sendable (FirebaseFixture) throws -> Answer] = [
+        "MISSING_MFA_PENDING_CREDENTIAL": { try $0.v2("accounts/mfaSignIn:start", ["mfaEnrollmentId": "x"]) },
+        "MISSING_CLIENT_TYPE": { try recaptcha($0, "") },
+        "MISSING_RECAPTCHA_VERSION": { try recaptcha($0, "&clientType=CLIENT_TYPE_WEB") },
+        "INVALID_REQ_TYPE": { fixture in
+            try Production(fixture).admin("/accounts:sendOobCode", ["requestType": "OOB_REQ_TYPE_UNSPECIFIED"])
+        },
+        "INVALID_HOSTING_LINK_DOMAIN": { fixture in
+            let production = Production(fixture)
+            _ = try production.create("link")
+            let body = ["requestType": "PASSWORD_RESET", "email": "link@example.org", "linkDomain": "x.example"]
+            return try production.admin("/accounts:sendOobCode", body)
+        },
+    ]
+
+    private static func recaptcha(_ fixture: FirebaseFixture, _ query: String) throws -> Answer {
+        try fixture.client.get(
+            "/v2/recaptchaConfig?key=demo-api-key\(query)", headers: ["Host": "identitytoolkit.googleapis.com"])
+    }
+
     private static func reset(_ fixture: FirebaseFixture) throws -> String {
         _ = try fixture.signUp("reset@example.org")
         _ = try fixture.v1("sendOobCode", ["requestType": "PASSWORD_RESET", "email": "reset@example.org"])
@@ -150,7 +172,8 @@ struct SDKErrorTableTests {
 
     @Test("every row is sent as it says, and the SDK makes its number of it")
     func table() throws {
-        let rows = try Repository.read("docs/errors/firebase.md").matches(
+        let page = try Repository.read("docs/errors/firebase.md")
+        let rows = (page.components(separatedBy: "## The other codes").first ?? "").matches(
             of: /\| (\d{5}) `(\w+)` \| `([A-Za-z_]+)[^`]*` \|/)
         #expect(rows.count >= 24)
         for row in rows {
@@ -177,5 +200,32 @@ struct SDKErrorTableTests {
             #expect(!answer.diagnosis.isEmpty)
         }
         #expect(Set(rows.map { String($0.3) }) == Set(SDKErrorTableTests.ways.keys))
+    }
+
+    @Test("every other message can be had as its row says, and no code of the SDK is missing")
+    func others() throws {
+        let page = try Repository.read("docs/errors/firebase.md")
+        let rows = page.matches(of: /\| (\d{5}) `(\w+)` \| `([A-Z_]+)` \| a fault \|/)
+        #expect(rows.count == 21)
+        let fixture = try FirebaseFixture()
+        for row in rows {
+            let order: [String: Any] = ["match": ["path": "/v1/accounts:signUp"], "effect": ["error": String(row.3)]]
+            let ordered = try fixture.client.post("\(AppleFixture.control)/faults", json: order)
+            #expect(ordered.status == 201, "\(ordered)")
+            let answer = try fixture.v1("signUp", ["email": "a@example.org", "password": "password123"])
+            #expect(answer.errorCode == row.3 && !answer.diagnosis.isEmpty, "\(answer)")
+        }
+        for (code, way) in SDKErrorTableTests.furtherWays {
+            #expect(page.contains(" | `\(code)` | "), "\(code)")
+            let answer = try way(fixture)
+            #expect(answer.errorCode == code, "\(code): \(answer)")
+        }
+        // firebase-ios-sdk, FirebaseAuth/Sources/Swift/Utilities/AuthErrors.swift
+        let numbers =
+            [17000, 17002, 17004, 17075, 17076, 17078, 17093, 17094, 17105, 17214, 17995, 17999, 18000]
+            + Array(17005...17012) + Array(17014...17017) + Array(17020...17021) + Array(17023...17026)
+            + Array(17028...17034) + Array(17036...17048) + Array(17051...17063) + Array(17066...17067)
+            + Array(17071...17073) + Array(17081...17090) + Array(17200...17211)
+        for number in numbers { #expect(page.contains("\(number) `"), "\(number)") }
     }
 }
