@@ -132,8 +132,11 @@ struct DaemonOptions: ParsableArguments {
         let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
         // Firebase's own tools set GCLOUD_PROJECT. A seed's project overrides it, and our own option overrides both.
         let surrounding = Environment.variable("GCLOUD_PROJECT").map { [SeedInput.firebaseProject($0)] } ?? []
+        let functions = Environment.variable("FIREBASE_FUNCTIONS_EMULATOR_HOST").map {
+            [SeedInput.firebaseFunctionsEmulator($0)]
+        }
         let chosen = chosenProject.map { [SeedInput.firebaseProject($0)] } ?? []
-        return surrounding + files + chosen
+        return surrounding + (functions ?? []) + files + chosen
     }
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }

@@ -1,4 +1,5 @@
 import EmulatorCore
+import OAuth
 import JOSE
 import JSON
 import Time
@@ -34,6 +35,7 @@ package struct Project: SchemaObject {
     let seededProtection: Bool?
     var mfaConfig: MFAConfig
     var blockingFunctions: BlockingFunctions
+    var userEvents = UserEvents.none
     var notification = NotificationSettings()
     let takesFakes: Bool
     package internal(set) var providers: SignInMethods
@@ -95,6 +97,10 @@ package struct Project: SchemaObject {
         blockingFunctions = fields.object(
             "blockingFunctions", BlockingFunctions.self,
             "Functions that are asked before a user is created or signs in.")
+        userEvents = fields.object(
+            "userEvents", UserEvents.self,
+            "Functions that learn about new and deleted users: at this machine, or at `blockingFunctions.allowedHosts`."
+        )
         otherSettings = OtherSettings(seeded: &fields)
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         let tenants = fields.list("tenants", of: SeededTenant.self, key: "id", "Tenants, each with users of its own.")
@@ -266,6 +272,8 @@ package struct FirebaseSection: SeedSection {
     package let projects: [Project]
     let defaultProject: String?
     let unknownKeys: UnknownKeys
+    /// The host and port of the Emulator Suite's Functions emulator.
+    let functionsEmulator: String?
 
     package init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
@@ -285,6 +293,23 @@ package struct FirebaseSection: SeedSection {
             "API keys and project IDs that no seed holds: `accept` takes such a key as the default project's and such a "
                 + "project with the Emulator Suite's defaults, `refuse` refuses them, `auto` takes them at the daemon's own "
                 + "address only, where SDKs are in emulator mode.")
+        functionsEmulator = fields.optional(
+            FirebaseSection.functionsEmulatorField, .text(FirebaseSection.emulatorRule),
+            "The Emulator Suite's Functions emulator, to which events of new and deleted users of every project are posted; "
+                + "also the environment variable `FIREBASE_FUNCTIONS_EMULATOR_HOST`.")
+    }
+
+    private static let functionsEmulatorField = "functionsEmulator"
+    private static let emulatorRule = TextRule(
+        about: "a host and a port, such as \"localhost:5001\"", pattern: "^[^/?#@\\s]+:[0-9]+$"
+    ) { text in
+        guard let address = WebAddress("http://\(text)/") else { return false }
+        return text.contains(":") && !text.contains { "/?#@ ".contains($0) } && !address.host.isEmpty
+    }
+
+    /// Returns a seed that only names the Functions emulator.
+    package static func seed(functionsEmulator address: String) -> JSONValue {
+        [name: [functionsEmulatorField: .string(address)]]
     }
 
     private static let defaultProjectField = "defaultProject"
@@ -325,6 +350,7 @@ package struct FirebaseSection: SeedSection {
         for project in references.root[name]?["projects"]?.items ?? [] {
             for key in project["apiKeys"]?.items ?? [] { references.claim(key, as: "API key", in: &keys) }
             BlockingFunctions.check(project["blockingFunctions"], &references)
+            UserEvents.check(project, &references)
             for source in IdentitySources.all {
                 if let settings = project["providers"]?[source.id] { source.check(settings, &references) }
             }

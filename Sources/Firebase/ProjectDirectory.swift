@@ -19,13 +19,16 @@ struct ProjectDirectory: Sendable {
     private let defaultID: String?
     private let unknownKeys: UnknownKeys
     private let imported: AccountExport?
+    private let functionsEmulator: String?
 
     /// Makes the directory. `hidesEmails` is for projects whose seed doesn't say.
     init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
+        functionsEmulator = section.functionsEmulator
         let seeded = section.projects.map { project in
             var project = project
             project.hidesEmails = project.seededProtection ?? hidesEmails
+            project.userEvents.emulator = section.functionsEmulator
             if project.id == imported?.project { project.imported = imported }
             return project
         }
@@ -77,6 +80,7 @@ struct ProjectDirectory: Sendable {
 
     private func unseeded(_ id: String) -> Project {
         var project = Project(unseeded: id)
+        project.userEvents.emulator = functionsEmulator
         if id == imported?.project { project.imported = imported }
         return project
     }

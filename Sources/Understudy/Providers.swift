@@ -38,6 +38,11 @@ package enum Providers {
         all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
     }
 
+    /// Returns a seed that only names Firebase's Functions emulator.
+    static func seed(functionsEmulator address: String) -> JSONValue {
+        FirebaseSection.seed(functionsEmulator: address)
+    }
+
     /// Returns a seed that only names the default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 

@@ -16,6 +16,11 @@ public enum SeedInput: Sendable {
         .json(Providers.seed(defaultProject: id).text)
     }
 
+    /// Returns a seed that only sets the Functions emulator of Firebase's Emulator Suite, by host and port.
+    public static func firebaseFunctionsEmulator(_ address: String) -> SeedInput {
+        .json(Providers.seed(functionsEmulator: address).text)
+    }
+
     /// Returns a seed that only sets the day whose behaviour the providers have.
     static func json(asOf day: String) -> SeedInput {
         .json(JSONValue.object(JSONObject([("asOf", .string(day))])).text)

@@ -158,7 +158,12 @@ extension FirebaseProvider {
         let signedIn = try call.signedIn(call.text("idToken"))
         try call.requireDeletion()
         try call.requireRecent(signedIn)
-        try call.update { tables in tables.delete(try signedIn.user(in: tables)) }
+        let deleted = try call.update { tables -> User in
+            let user = try signedIn.user(in: tables)
+            tables.delete(user)
+            return user
+        }
+        call.tell(.delete, deleted)
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

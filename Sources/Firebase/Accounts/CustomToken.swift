@@ -44,6 +44,7 @@ extension FirebaseProvider {
             tables.put(made)
             return (made, true)
         }
+        if isNew, call.isInEmulatorMode { call.tell(.create, user) }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         var body = JSONObject([
             ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),

@@ -83,6 +83,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
+        call.tell(.create, user)
         let tokens = try call.openSession(user, provider: "anonymous")
         var body = JSONObject([
             ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),

@@ -27,6 +27,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
+        call.tell(.create, user)
         var body = JSONObject([
             ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
         ])
@@ -115,10 +116,12 @@ extension FirebaseProvider {
         guard let localId = try call.text("localId") else {
             throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
         }
-        try call.update { tables in
+        let deleted = try call.update { tables -> User in
             guard let user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             tables.delete(user)
+            return user
         }
+        call.tell(.delete, deleted)
         return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
     }
 }

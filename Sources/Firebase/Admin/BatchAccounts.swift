@@ -35,14 +35,20 @@ extension FirebaseProvider {
             throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
         }
         let isForced = try call.flag("force") ?? false
-        let refused = try call.update { tables in
-            var refused: [(place: Int, id: String)] = []
+        let (refused, deleted) = try call.update { tables in
+            var (refused, deleted): ([(place: Int, id: String)], [User]) = ([], [])
             for (place, id) in ids.enumerated() {
                 guard let user = tables.user(id, in: call.pool) else { continue }
-                if isForced || user.disabled { tables.delete(user) } else { refused.append((place: place, id: id)) }
+                guard isForced || user.disabled else {
+                    refused.append((place: place, id: id))
+                    continue
+                }
+                tables.delete(user)
+                deleted.append(user)
             }
-            return refused
+            return (refused, deleted)
         }
+        if call.isInEmulatorMode { for user in deleted { call.tell(.delete, user) } }
         let errors = refused.map { refusal -> JSONValue in
             [
                 "index": .integer(Int64(refusal.place)), "localId": .string(refusal.id),

@@ -81,6 +81,7 @@ extension FirebaseCall {
             return decision
         }
         guard let (user, isNew) = who(decision) else { return (decision, nil) }
+        if isNew { tell(.create, user) }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         if isNew, !needsFactor(user) { change = try await ask(.beforeSignIn, about: user, event) }
         return (decision, try agreed(user, change))

@@ -81,13 +81,17 @@ struct BlockingFunctions: SchemaObject, Codable {
     func uri(of event: Event) -> String? { uris[event] }
 
     static func check(_ settings: LocatedJSON?, _ references: inout SeedReferences) {
-        let hosts = settings?["allowedHosts"]?.items.compactMap(\.string) ?? []
         for event in Event.allCases {
-            guard let json = settings?["triggers"]?[event.rawValue]?["functionUri"], let uri = json.string,
-                let address = WebAddress(uri), !isAllowed(address, hosts)
-            else { continue }
-            references.add(json, "the function is at another machine: add \"\(address.host)\" to allowedHosts")
+            guard let json = settings?["triggers"]?[event.rawValue]?["functionUri"] else { continue }
+            check(json, hosts: settings, &references)
         }
+    }
+
+    /// Refuses a function's address at another machine, unless its host is among `allowedHosts` of `settings`.
+    static func check(_ json: LocatedJSON, hosts settings: LocatedJSON?, _ references: inout SeedReferences) {
+        let hosts = settings?["allowedHosts"]?.items.compactMap(\.string) ?? []
+        guard let address = json.string.flatMap({ WebAddress($0) }), !isAllowed(address, hosts) else { return }
+        references.add(json, "the function is at another machine: add \"\(address.host)\" to allowedHosts")
     }
 
     private static func isAllowed(_ address: WebAddress, _ hosts: [String]) -> Bool {
