@@ -51,7 +51,8 @@ struct UserEventTests {
         _ = try events(4)
         // Signing in again makes nobody.
         #expect(
-            try fixture.v1("signInWithPassword", ["email": "ada@example.net", "password": "correct horse"]).status == 200)
+            try fixture.v1("signInWithPassword", ["email": "ada@example.net", "password": "correct horse"]).status
+                == 200)
         #expect(try fixture.v1("delete", ["idToken": signedUp["idToken"] ?? ""]).status == 200)
         _ = try events(5)
         #expect(try fixture.admin("POST", "/accounts:delete", ["localId": "made"]).status == 200)
@@ -61,8 +62,10 @@ struct UserEventTests {
         let users = [signedUp, anonymous, federated].map { $0["localId"] ?? "none" }
         #expect(
             try events(7) == [
-                "/events/created user.create \(users[0])", "/events/created user.create \(users[1])", "/events/created user.create made",
-                "/events/created user.create \(users[2])", "/events/deleted user.delete \(users[0])", "/events/deleted user.delete made",
+                "/events/created user.create \(users[0])", "/events/created user.create \(users[1])",
+                "/events/created user.create made",
+                "/events/created user.create \(users[2])", "/events/deleted user.delete \(users[0])",
+                "/events/deleted user.delete made",
                 "/events/deleted user.delete \(users[1])",
             ])
         let first = try JSONSerialization.jsonObject(with: Data(receiver.requests[0].body)) as? [String: Any]
