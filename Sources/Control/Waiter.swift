@@ -15,6 +15,7 @@ final class Waiter: Sendable {
         var lease: Allowance.Lease?
     }
 
+    private let world: World
     private let queue: DispatchQueue
     private let listen: @Sendable (@escaping @Sendable () -> Void) -> Int
     private let stopListening: @Sendable (Int) -> Void
@@ -26,9 +27,11 @@ final class Waiter: Sendable {
     /// Makes a waiter for exchanges. `isThere` gets those that have come since it was last called, at first those after
     /// the exchange `id`.
     init(
-        _ recording: Recording, _ lease: Allowance.Lease, after id: String?,
+        for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool
     ) {
+        let recording = world.recording
+        self.world = world
         queue = recording.store.queue
         listen = { recording.listen($0) }
         stopListening = { recording.stopListening($0) }
@@ -47,6 +50,7 @@ final class Waiter: Sendable {
         inboxOf world: World, _ lease: Allowance.Lease, after number: Int,
         until isThere: @escaping @Sendable (InboxMessage) -> Bool
     ) {
+        self.world = world
         queue = world.inboxQueue
         listen = { world.inboxListeners.listen($0) }
         stopListening = { world.inboxListeners.stopListening($0) }
@@ -60,9 +64,10 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until it is there, the time is up, or the task is cancelled.
+    /// Waits until it is there, the time is up, the world is removed, or the task is cancelled.
     func wait(atMost limit: Duration) async {
         let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
+        let number = world.streams.whenEnded { timer.fireNow() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 queue.async { [self] in begin { continuation.resume() } }
@@ -72,6 +77,7 @@ final class Waiter: Sendable {
         }
         // The timer would keep a reference to the recording, and so to a world that is removed.
         timer.cancel()
+        world.streams.forget(number)
     }
 
     private func begin(_ done: @escaping @Sendable () -> Void) {

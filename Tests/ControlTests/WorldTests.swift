@@ -8,6 +8,24 @@ import Understudy
 
 @Suite("Worlds", .serialized)
 struct WorldTests {
+    @Test("a world that is deleted ends the requests that wait in it", arguments: ["requests", "flows", "mail"])
+    func waiting(path: String) async throws {
+        let fixture = try FaultFixture(isAlone: true)
+        _ = try fixture.client.get("/~gone/_understudy/v1/clock")
+        let client = fixture.client
+        let began = ContinuousClock.now
+        async let waiting = client.get("/~gone/_understudy/v1/\(path)?wait=50s")
+        let health = "\(FaultFixture.api)/health"
+        for _ in 0..<200 {
+            let memory = try client.get(health).json["memory"] as? [String: Any]
+            if (memory?["streams"] as? [String: Any])?["count"] as? Int == 1 { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try client.request("DELETE", "\(FaultFixture.api)/worlds/gone").status == 204)
+        #expect(try await waiting.status == 200)
+        #expect(ContinuousClock.now - began < .seconds(40))
+    }
+
     @Test(
         "a world that is deleted ends its streams, so that whoever listens asks the new one",
         arguments: ["requests", "mail"])

@@ -61,7 +61,7 @@ extension ControlAPI {
         if let wait = query.wait {
             guard let lease = listenerLease() else { return tooManyListeners() }
             try await recording.refresh()
-            let waiter = Waiter(recording, lease, after: query.after) { fresh in
+            let waiter = Waiter(for: exchange.world, lease, after: query.after) { fresh in
                 let changed = Set(fresh.map(\.flow))
                 let isNews = !reader.flows(query.filter, limit: 1) { changed.contains($0[0].flow) }.isEmpty
                 return isNews && find(query, reader).count >= query.count

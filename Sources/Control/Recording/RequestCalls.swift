@@ -151,7 +151,7 @@ extension ControlAPI {
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
         try await recording.refresh()
-        let waiter = Waiter(recording, lease, after: query.after) { [self] fresh in
+        let waiter = Waiter(for: exchange.world, lease, after: query.after) { [self] fresh in
             // Exchanges that were counted may have been dropped from the recording, or belong to another flow by now.
             fresh.contains { query.matches($0) } && find(query, in: recording).count >= query.count
         }

@@ -131,7 +131,7 @@ private struct Finder {
 
     /// Adds an error: the text itself, or the name or message in an object.
     private mutating func add(error: JSONValue, _ place: String) {
-        let name = error.string ?? ["name", "message", "code"].lazy.compactMap { error[$0]?.string }.first
+        let name = error.string ?? ["name", "code", "message"].lazy.compactMap { error[$0]?.string }.first
         if let name { findings.append(Finding(place: place, name: "error", value: name)) }
     }
 

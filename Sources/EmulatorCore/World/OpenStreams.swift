@@ -2,8 +2,8 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// The event streams of a world. They end with the world: their clients reconnect, and get the events of the new world
-/// of that name.
+/// The event streams and the waiting requests of a world. They end with the world: their clients ask again, and get
+/// what happens in the new world of that name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -13,6 +13,9 @@ package final class OpenStreams: Sendable {
         var entries: [Entry] = []
         /// The number of entries above which those of closed streams are removed.
         var limit = 16
+        /// The functions that end waiting requests, by number.
+        var waiting: [Int: @Sendable () -> Void] = [:]
+        var last = 0
     }
 
     private let state = Mutex(State())
@@ -29,12 +32,24 @@ package final class OpenStreams: Sendable {
         }
     }
 
+    /// Calls `end` when the world ends, unless `forget` is called with the number that this returns.
+    package func whenEnded(_ end: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.last += 1
+            state.waiting[state.last] = end
+            return state.last
+        }
+    }
+
+    package func forget(_ number: Int) { _ = state.withLock { $0.waiting.removeValue(forKey: number) } }
+
     func endAll() {
-        let entries = state.withLock { state in
-            defer { state.entries = [] }
-            return state.entries
+        let (entries, waiting) = state.withLock { state in
+            defer { (state.entries, state.waiting) = ([], [:]) }
+            return (state.entries, state.waiting)
         }
         for entry in entries { entry.stream?.end() }
+        for end in waiting.values { end() }
     }
 }
 
