@@ -66,7 +66,7 @@ def calls(ask):
     yield call("POST", "google/revocations", body={"account": "ada", "client": google["client"]})
     for tracking in ("enabled", "limited"):
         yield call("POST", "facebook/authorizations", body={"client": "1234567890", "account": "ada", "tracking": tracking})
-    for name in ("facebook", "github", "openid"):
+    for name in ("facebook", "github", "microsoft", "openid"):
         yield call("POST", f"{name}/revocations", body={"account": "*", "client": "*"})
     yield call("POST", "github/logouts", body={"account": "ada"})
     yield call("POST", "openid/logouts", body={"issuer": "corp", "account": "ada"})
@@ -86,6 +86,10 @@ def calls(ask):
                   {"world": "d*", "format": "har"}, {"after": "r1", "wait": "20ms", "count": 1000}):
         yield call("GET", "requests", query=query)
     request = ask("GET", "requests?limit=1").json()["last"]
+    for query in ({}, {"refused": "false", "unfinished": "false", "provider": "apple", "client": "com", "text": "a", "all": "true"},
+                  {"after": "r1", "limit": 2}, {"wait": "1ms", "count": 1000}):
+        yield call("GET", "flows", query=query)
+    yield call("GET", "flows/{id}", {"id": request})
     for query in ({}, {"format": "har"}):
         yield call("GET", "requests/{id}", {"id": request}, query)
     for times in ({"atLeast": 1}, {"times": 0}):
