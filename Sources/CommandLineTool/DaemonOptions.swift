@@ -48,11 +48,11 @@ struct DaemonOptions: ParsableArguments {
     @Option(help: "The port; 0 takes a free one. (default: 9099; with exec, 0)")
     var port: UInt16?
 
-    @Flag(
-        help:
-            "Vary what may legally vary: every world begins with the scenario \"rehearsal\". At the end, say what the clients didn't survive."
-    )
-    var rehearse = false
+    @Option(
+        help: ArgumentHelp(
+            "Vary what may legally vary, or only these surprises: \(DaemonOptions.surprises.joined(separator: ", ")). At the end, say what the clients didn't survive. (default: without names, all)",
+            valueName: "names"))
+    var rehearse: String?
 
     @Option(help: "A port for HTTPS beside HTTP; 0 takes a free one. Needs \"understudy ca init\".")
     var tlsPort: UInt16?
@@ -141,13 +141,29 @@ struct DaemonOptions: ParsableArguments {
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
 
-    private func isRehearsal() throws -> Bool {
-        try rehearse || Environment.value("REHEARSE", as: Bool.self, expected: "true or false") ?? false
+    /// The surprises of a rehearsal. Each is a scenario of its own, `rehearse-NAME`.
+    private static let surprises = [
+        "member-order", "rotated-keys", "slow", "unavailable", "unknown-claims", "unknown-members",
+    ]
+
+    /// Returns the scenarios of the rehearsal: none, `rehearsal` for all surprises, or one for each chosen surprise.
+    private func rehearsals() throws -> [String] {
+        guard let wanted = rehearse ?? Environment.value("REHEARSE"), wanted != "false" else { return [] }
+        if wanted == "true" { return ["rehearsal"] }
+        return try wanted.split(separator: ",", omittingEmptySubsequences: false).map { name in
+            guard DaemonOptions.surprises.contains(String(name)) else {
+                let from = rehearse == nil ? "UNDERSTUDY_REHEARSE" : "--rehearse"
+                throw ValidationError(
+                    "\(from): there is no surprise \"\(name)\". There are \(DaemonOptions.surprises.joined(separator: ", "))."
+                )
+            }
+            return "rehearse-\(name)"
+        }
     }
 
     /// Writes what a rehearsal has shown, if there was one.
     func tellRehearsal(_ server: RunningServer, to output: LineWriter = .standardError) throws {
-        guard try isRehearsal() else { return }
+        guard try !rehearsals().isEmpty else { return }
         for line in server.report().rehearsal { output.write("understudy: \(line)") }
     }
 
@@ -190,7 +206,7 @@ struct DaemonOptions: ParsableArguments {
         try chooseWorlds(&options)
         options.authority = authority
         options.scenarios = scenarios.isEmpty ? Environment.list("SCENARIO") : scenarios
-        if try isRehearsal() { options.scenarios.append("rehearsal") }
+        options.scenarios += try rehearsals()
         options.masksSecrets =
             try maskSecrets || Environment.value("MASK_SECRETS", as: Bool.self, expected: "true or false") ?? false
         let limit =
@@ -355,14 +371,18 @@ extension DaemonOptions {
 
 extension DaemonOptions {
     private static let exportOption = "--export-on-exit"
+    private static let rehearseOption = "--rehearse"
 
-    /// Adds the value `true` to an `--export-on-exit` without one. The argument parser doesn't support optional values.
+    /// Adds the value `true` to an `--export-on-exit` or `--rehearse` without one.
     static func completed(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         return arguments.enumerated().map { place, argument in
-            guard argument == exportOption, place < end else { return argument }
-            let isLast = place + 1 == end
-            return isLast || arguments[place + 1].hasPrefix("-") ? "\(exportOption)=true" : argument
+            guard place < end, argument == exportOption || argument == rehearseOption else { return argument }
+            guard place + 1 < end, !arguments[place + 1].hasPrefix("-") else { return "\(argument)=true" }
+            // What follows may be the command of `exec`.
+            let names = arguments[place + 1].split(separator: ",").map(String.init)
+            let isValue = argument == exportOption || names.contains { surprises.contains($0) }
+            return isValue ? argument : "\(argument)=true"
         }
     }
 

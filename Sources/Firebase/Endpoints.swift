@@ -120,11 +120,13 @@ extension FirebaseProvider {
             "/robot/v1/metadata/x509/\(account)", "/service_accounts/v1/metadata/x509/\(account)",
             "\(FirebaseProvider.legacyPrefix)/publicKeys",
         ]
-        func endpoint(_ path: String, _ respond: @escaping @Sendable (Exchange) -> Response) -> Endpoint {
-            Endpoint(
-                "GET", [FirebaseProvider.legacyHost], path, cors: .any, keys: [.firebase], .keySet(.firebase), respond)
+        func endpoint(
+            _ path: String, _ traits: EndpointTraits, _ respond: @escaping @Sendable (Exchange) -> Response
+        ) -> Endpoint {
+            Endpoint("GET", [FirebaseProvider.legacyHost], path, cors: .any, keys: [.firebase], traits, respond)
         }
-        return sets.map { endpoint($0) { keySet($0) } } + certificates.map { endpoint($0) { self.certificates($0) } }
+        return sets.map { endpoint($0, .keySet(.firebase)) { keySet($0) } }
+            + certificates.map { endpoint($0, .certificates(.firebase)) { self.certificates($0) } }
     }
 
     /// The web handler and the page to which links in e-mails lead: at a project's own domain, and at the daemon's address

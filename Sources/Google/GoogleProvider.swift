@@ -160,7 +160,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
                 "GET", host, "/oauth2/v3/certs", title: "the keys of ID tokens", cors: .any, keys: [.google],
                 .keySet(.google), GoogleProvider.keySet),
             Endpoint(
-                "GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .keySet(.google),
+                "GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .certificates(.google),
                 GoogleProvider.certificates),
         ]
     }

@@ -58,6 +58,42 @@ struct ExecTests {
         #expect(!plain.errors.contains("rehearsal") && Set(plain.output.split(separator: " ")).count == 1, "\(plain)")
     }
 
+    @Test("--rehearse with names varies only these, and names what was refused after a surprise")
+    func chosenRehearsal() throws {
+        let folder = try Folder()
+        let seed = "\(folder.path)/seed.json"
+        try Data(#"{"randomSeed": "one"}"#.utf8).write(to: URL(filePath: seed))
+        let script = """
+            for number in $(seq 40); do
+                code=$(curl -s -d '{"client": "com.example.app", "account": "ada"}' -H 'Content-Type: application/json' \\
+                    "$UNDERSTUDY_URL/_understudy/v1/apple/authorizations" | sed 's/.*"authorizationCode":"\\([^"]*\\)".*/\\1/')
+                for attempt in 1 2; do
+                    curl -s -o /dev/null -w '%{http_code} ' -d client_id=com.example.app -d client_secret=x \\
+                        -d grant_type=authorization_code -d "code=$code" "$APPLE_BASE_URL/auth/token"
+                done
+            done
+            for number in $(seq 60); do
+                curl -s "$APPLE_BASE_URL/.well-known/openid-configuration" | tr -d '\\n' | head -c 10; echo
+            done
+            """
+        func run(_ names: String) throws -> Shell.Result {
+            try Shell.run(
+                Tool.path,
+                [
+                    "exec", "--rehearse", names, "--port", "0", "--seed", "\(Repository.root)/seed-data/default.json",
+                    "--seed", seed, "--log-file", "/dev/null", "--", "bash", "-c", script,
+                ])
+        }
+        let unavailable = try run("unavailable")
+        #expect(unavailable.output.contains("503 ") && !unavailable.output.contains("{\"rehear"), "\(unavailable)")
+        #expect(unavailable.errors.contains(#/ordered fault .*, and then r\d+ was refused: /#))
+        let both = try run("member-order,unknown-members")
+        let beginnings = Set(both.output.split(separator: "\n").suffix(60))
+        #expect(!both.output.contains("503 ") && beginnings.count > 2, "\(both)")
+        let unknown = try run("unavailable,members")
+        #expect(unknown.status != 0 && unknown.errors.contains("there is no surprise \"members\""), "\(unknown)")
+    }
+
     @Test("--mcp tells the command of a protected resource, and refuses an issuer that isn't there")
     func protectedResource() throws {
         let script = """

@@ -84,6 +84,10 @@ struct ExportTests {
             (["--export-on-exit", "x"], ["--export-on-exit", "x"]),
             (["exec", "--export-on-exit", "--", "x"], ["exec", "--export-on-exit=true", "--", "x"]),
             (["exec", "--", "--export-on-exit"], ["exec", "--", "--export-on-exit"]),
+            (["serve", "--rehearse"], ["serve", "--rehearse=true"]),
+            (["exec", "--rehearse", "make"], ["exec", "--rehearse=true", "make"]),
+            (["--rehearse", "slow,unavailable"], ["--rehearse", "slow,unavailable"]),
+            (["exec", "--rehearse", "--", "slow"], ["exec", "--rehearse=true", "--", "slow"]),
         ])
     func completion(arguments: [String], wanted: [String]) {
         #expect(DaemonOptions.completed(arguments) == wanted)

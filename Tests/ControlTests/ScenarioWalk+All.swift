@@ -68,23 +68,34 @@ extension ScenarioWalk {
 
     private static let rehearsals: [ScenarioWalk] = [
         ScenarioWalk(name: "rehearse-member-order", lasts: true) { (client, _) throws in
-            let answers = try (0..<2).map { _ in try client.get(document) }
-            #expect(answers.allSatisfy(isShuffled) && answers[0].text != answers[1].text)
-        } correct: { (client) throws in
-            #expect(try client.get(document).text.hasPrefix("{\"issuer\""))
+            try meets(client) { answer, _ in isShuffled(answer) }
+            try meets(client) { answer, _ in answer.text.hasPrefix("{\"issuer\"") }
             try everywhere(client)
         },
         ScenarioWalk(name: "rehearse-unknown-members", lasts: true) { (client, _) throws in
-            #expect(try client.get(document).json["rehearsal"] != nil)
+            try meets(client) { answer, _ in answer.json["rehearsal"] != nil }
+            try meets(client) { answer, _ in answer.json["rehearsal"] == nil }
             try everywhere(client)
+            // Clients read each member of these as a certificate, and Firebase's emulator has calls of its own.
+            let fixed = [
+                "/www.googleapis.com/oauth2/v1/certs",
+                "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com",
+                "/emulator/v1/projects/demo-app/oobCodes",
+            ]
+            for path in fixed {
+                let answers = try (0..<20).map { _ in try client.get(path, headers: ["Authorization": "Bearer owner"]) }
+                #expect(answers.allSatisfy { $0.status == 200 && $0.json["rehearsal"] == nil }, "\(path)")
+            }
         },
         ScenarioWalk(name: "rehearse-unknown-claims", lasts: true) { (client, _) throws in
-            #expect((claims(try native(client))["rehearsal"] as? String)?.utf8.count ?? 0 > 200)
+            let lengths = try (0..<20).map { _ in (claims(try native(client))["rehearsal"] as? String)?.utf8.count ?? 0
+            }
+            #expect(lengths.contains { $0 > 200 } && lengths.contains(0))
             try everywhere(client)
         },
-        ScenarioWalk(name: "rehearse-rotated-keys", lasts: true) { (client, _) throws in
-            let kids = try (0..<2).map { _ in kid(try native(client)["identityToken"] ?? "") }
-            #expect(kids[0] != kids[1] && !kids[0].isEmpty)
+        ScenarioWalk(name: "rehearse-rotated-keys") { (client, _) throws in
+            let kids = Set(try (0..<60).map { _ in kid(try native(client)["identityToken"] ?? "") })
+            #expect((2...3).contains(kids.count) && !kids.contains(""))
             #expect(try keys("/appleid.apple.com/auth/keys", client).isSuperset(of: kids))
         },
         ScenarioWalk(name: "rehearse-slow", lasts: true) { (client, _) throws in
@@ -93,6 +104,8 @@ extension ScenarioWalk {
         ScenarioWalk(name: "rehearse-unavailable", lasts: true) { (client, _) throws in
             try meets(client) { answer, _ in answer.status == 503 && answer.header("Retry-After") == "1" }
             try meets(client) { answer, _ in answer.status == 200 }
+            let pages = try (0..<40).map { _ in try client.get("/github.com/login").status }
+            #expect(Set(pages) == [200])
         },
         ScenarioWalk(name: "rehearsal", lasts: true) { (client, _) throws in
             try meets(client) { answer, _ in answer.json["rehearsal"] != nil }

@@ -30,27 +30,31 @@ package struct RunReport {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
 
-    /// What a rehearsal has shown, in lines: how many answers surprised, and each sign-in that ended with a surprise.
+    /// What a rehearsal has shown, in lines: the number of surprising answers, each request that was refused after one
+    /// in the same sign-in, and each sign-in that ended with one.
     package var rehearsal: [String] {
-        let surprised = documents.filter { $0.known.exchange.fault.map(Fault.isRehearsed) ?? false }
+        let surprised = documents.filter(\.isSurprise)
         guard !surprised.isEmpty else { return ["the rehearsal surprised nobody: no request came that it changes"] }
-        var lines = ["the rehearsal changed \(surprised.count) of \(documents.count) answers"]
         // The last request of each sign-in. Later ones of the same sign-in take its place.
         var last: [String: ExchangeDocument] = [:]
+        var losses: [String] = []
         for document in documents where document.known.exchange.parent == nil && document.known.client != nil {
-            last["\(document.known.exchange.world) \(document.known.flow)"] = document
+            let flow = "\(document.known.exchange.world) \(document.known.flow)"
+            if let before = last[flow], before.isSurprise, !document.isSurprise, let reason = document.diagnosis {
+                losses.append("\(before.surprise), and then \(document.known.exchange.id) was refused: \(reason)")
+            }
+            last[flow] = document
         }
-        let lost = documents.filter { document in
-            let exchange = document.known.exchange
-            return last["\(exchange.world) \(document.known.flow)"]?.known.exchange.id == exchange.id
-                && exchange.fault.map(Fault.isRehearsed) ?? false
+        let ends = Set(last.values.map { "\($0.known.exchange.world) \($0.known.exchange.id)" })
+        for document in surprised
+        where ends.contains("\(document.known.exchange.world) \(document.known.exchange.id)") {
+            losses.append("nothing followed \(document.surprise)")
         }
-        for document in lost.suffix(RunReport.shownLosses) {
-            let fault = Place.shortened(document.shown(document.known.exchange.fault ?? ""), to: 300)
-            let client = document.known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
-            lines.append("nothing followed \(document.known.exchange.id) \(document.name)\(client): \(fault)")
+        var lines = ["the rehearsal changed \(surprised.count) of \(documents.count) answers"]
+        lines += losses.suffix(RunReport.shownLosses)
+        if losses.count > RunReport.shownLosses {
+            lines.append("\(losses.count - RunReport.shownLosses) more like these")
         }
-        if lost.count > RunReport.shownLosses { lines.append("\(lost.count - RunReport.shownLosses) more like these") }
         return lines
     }
 
@@ -124,6 +128,17 @@ package struct RunReport {
     private static func text(_ seconds: Double) -> String {
         let milliseconds = Int64(min(max(0, seconds * 1000), 1e15))
         return "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"
+    }
+}
+
+extension ExchangeDocument {
+    /// Whether a rehearsal has changed the answer.
+    fileprivate var isSurprise: Bool { known.exchange.fault.map(Fault.isRehearsed) ?? false }
+
+    /// The request, its client, and the fault that has changed the answer.
+    fileprivate var surprise: String {
+        let client = known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
+        return "\(known.exchange.id) \(name)\(client): \(Place.shortened(shown(known.exchange.fault ?? ""), to: 300))"
     }
 }
 

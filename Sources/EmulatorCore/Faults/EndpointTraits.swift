@@ -59,6 +59,8 @@ package struct EndpointTraits: Sendable {
     package var answersJSON = true
     /// Whether the endpoint's answer has members, because it isn't empty.
     package var answersMembers = true
+    /// Whether the endpoint answers a certificate for each key ID, so that clients read every member as a certificate.
+    package var answersCertificates = false
     /// The path of the endpoint of which this is a part, for a sign-in page's form.
     package var partOf: String?
 
@@ -78,6 +80,9 @@ package struct EndpointTraits: Sendable {
     }
 
     package static func keySet(_ owner: KeyOwner) -> EndpointTraits { EndpointTraits(publishes: owner) }
+    package static func certificates(_ owner: KeyOwner) -> EndpointTraits {
+        EndpointTraits(publishes: owner, answersCertificates: true)
+    }
 
     /// Returns the traits of an API's endpoint, with its errors.
     package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {

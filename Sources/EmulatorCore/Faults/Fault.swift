@@ -57,6 +57,9 @@ package struct Fault: SchemaObject {
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
     }
 
+    /// Returns whether a scenario of this name orders surprises that are legal.
+    static func isRehearsal(_ scenario: String?) -> Bool { scenario?.hasPrefix("rehears") ?? false }
+
     /// Returns whether a summary is that of a fault that a rehearsal orders: a surprise that is legal.
     package static func isRehearsed(_ summary: String) -> Bool {
         summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")

@@ -158,6 +158,9 @@ package final class World: Sendable {
                 let (name, short) = (Once(client), Once(shortPaths))
                 return queued.filter { fault in
                     traits.misfit(fault.effect) == nil
+                        // A certificate that isn't one is no legal surprise.
+                        && !(traits.answersCertificates && !fault.effect.response.isEmpty
+                            && Fault.isRehearsal(scenario(thatOrdered: fault)))
                         && fault.match.takes(
                             exchange, at: endpoint, shortPaths: { short.value }, client: { name.value },
                             fields: { fields.value })
