@@ -192,6 +192,9 @@ extension FirebaseProvider {
             methods[GitHubSource.id] = ["clientID": client]
         }
         if let app = start.first("apps", of: "facebook", "appID") { methods[FacebookSource.id] = ["appID": app] }
+        if let client = start.first("clients", of: "microsoft", "clientID") {
+            methods[MicrosoftSource.id] = ["clientID": client]
+        }
         if let apple = apple(start) { methods[AppleSource.id] = apple }
         return .object(methods)
     }

@@ -177,7 +177,7 @@ extension Look {
 }
 
 extension PageWords {
-    static let microsoft = PageWords(choose: "Pick an account for Microsoft") { words in
+    static let microsoft = PageWords(choose: "Pick an account") { words in
         words.destination = { "to continue to \($0)" }
         words.somebodyElse = "Use another account"
         words.newPerson = "Create a Microsoft account"

@@ -60,7 +60,9 @@ struct WebFlowTests {
 
     @Test(
         "the real authorization at our own provider, back to the app's scheme, redeemed by verifyAssertion",
-        arguments: ["apple.com", "github.com", "google.com", "facebook.com", "oidc.code", "oidc.token"])
+        arguments: [
+            "apple.com", "github.com", "google.com", "facebook.com", "microsoft.com", "oidc.code", "oidc.token",
+        ])
     func toTheApp(provider: String) throws {
         let answer = try follow(handler(provider))
         #expect(
@@ -114,7 +116,8 @@ struct WebFlowTests {
         #expect(try fixture.client.get(handler("github.com", ["customParameters": "[1]"])).status == 400)
     }
 
-    @Test("a cancel at the provider is firebaseError", arguments: ["apple", "github", "google", "facebook"])
+    @Test(
+        "a cancel at the provider is firebaseError", arguments: ["apple", "github", "google", "facebook", "microsoft"])
     func cancel(provider: String) throws {
         try fixture.order(["provider": provider, "outcome": "cancel"])
         let error = deepLink(try follow(handler("\(provider).com")))["firebaseError"] ?? ""

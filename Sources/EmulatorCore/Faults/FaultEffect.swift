@@ -83,7 +83,7 @@ package struct FaultEffect: SchemaObject {
                 "Change these members of the JSON answer, or of the form that answers; `null` takes one out. It waits for an answer that refuses nothing."
             ) ?? []
         shufflesMembers =
-            fields.optional("shuffle", .boolean, "Answer the JSON's members in another order, which is legal.") ?? false
+            fields.optional("shuffle", .boolean, "Answer JSON members in another order.") ?? false
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),

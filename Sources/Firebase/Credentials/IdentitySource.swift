@@ -134,7 +134,7 @@ extension FirebaseProvider {
 /// The list of the providers that Firebase knows by name.
 enum IdentitySources {
     static let all: [any KnownSource.Type] = [
-        AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self,
+        AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self, MicrosoftSource.self,
     ]
 
     /// The suffix of iOS clients' IDs. Turned around, such an ID is the URL scheme of the app.

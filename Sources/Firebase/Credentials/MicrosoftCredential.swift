@@ -1,0 +1,102 @@
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+// A credential of microsoft.com: a code from the web flow, and nothing else.
+// https://firebase.google.com/docs/auth/web/microsoft-oauth
+//
+// Quirks: tokens that an app has got itself are refused, because Firebase can't check for whom an access token is. The
+// address is the user principal name (https://github.com/firebase/firebase-js-sdk/issues/9229), and never verified.
+// There is no photo.
+
+/// The provider microsoft.com of a project.
+struct MicrosoftSource: KnownSource {
+    static let id = "microsoft.com"
+    static let title = "Microsoft"
+    static let about = "Microsoft."
+    static let keyOwner: KeyOwner? = KeyOwner("microsoft")
+
+    private static let host = "login.microsoftonline.com"
+
+    let isEnabled: Bool
+    let clientID: String
+    let clientSecret: String?
+    /// The tenant in the address of the sign-in. Apps give it as a custom parameter.
+    let tenant: String
+
+    init(_ fields: inout Fields) {
+        isEnabled = fields.enabled()
+        clientID = fields("clientID", .text(.nonEmpty), "The application (client) ID.")
+        clientSecret = fields.optional("clientSecret", .text(.nonEmpty), "The client secret.")
+        tenant = fields(
+            "tenant", .text(.identifier), default: "common",
+            "Where people sign in: `common`, `organizations`, `consumers`, or a tenant's ID or domain. In production, the app says it with `setCustomParameters`."
+        )
+    }
+
+    var config: JSONObject {
+        var config = JSONObject([("clientId", .string(clientID))])
+        config["clientSecret"] = clientSecret.map { .string($0) }
+        return config
+    }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        var seed = JSONObject()
+        seed["clientID"] = config["clientId"]
+        seed["clientSecret"] = config["clientSecret"]
+        return seed
+    }
+
+    static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
+        let clients = KnownNames(references.root["microsoft"]?["clients"], "clientID")
+        references.expect(settings["clientID"], among: clients, "client", in: " in microsoft.clients")
+    }
+
+    /// Returns the URL for an ID, which isn't documented.
+    static func federatedID(_ rawID: String) -> String { "http://microsoft.com/\(rawID)" }
+
+    /// Returns the authorization endpoint with its fields. The scopes that Firebase adds itself aren't documented; it
+    /// reads the profile from Microsoft Graph.
+    func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
+        let own = ["openid", "email", "profile", "https://graph.microsoft.com/User.Read"]
+        return WebAuthorization(
+            host: MicrosoftSource.host, path: "/\(tenant)/oauth2/v2.0/authorize",
+            fields: [
+                ("client_id", clientID), ("response_type", "code"),
+                ("scope", (own + scopes.filter { !own.contains($0) }).joined(separator: " ")),
+            ])
+    }
+
+    func identity(
+        of credential: Credential, in call: FirebaseCall
+    ) async throws(FirebaseError) -> FederatedIdentity {
+        guard let code = credential["code"], let redirectURI = credential.redirectURI else {
+            throw FirebaseProvider.noCredential(credential)
+        }
+        let section = call.exchange.world.seed.section(named: "microsoft")
+        let secret = clientSecret ?? section?.secret(ofClient: clientID) ?? ""
+        let redeemed = try await CodeRedemption(
+            host: MicrosoftSource.host, path: "/\(tenant)/oauth2/v2.0/token",
+            phrase: "microsoft.com, OAuth2 redirect uri is:"
+        ).tokens(code: code, redirectURI: redirectURI, client: clientID, secret: secret, in: call)
+        let text = redeemed["access_token"]?.string ?? ""
+        let answer = await call.exchange.fetch(
+            "GET", "graph.microsoft.com", "/v1.0/me", headers: [(name: "Authorization", value: "Bearer \(text)")])
+        guard let user = try? JSONValue(parsing: answer.body, limits: .answer), let id = user["id"]?.string else {
+            throw .invalidIdP(
+                "Unsuccessful response from Microsoft: \(String(decoding: answer.body, as: UTF8.self))",
+                Diagnosis("Microsoft Graph answered \(answer.status) to GET /v1.0/me\(answer.becauseOfDiagnosis)"))
+        }
+        var identity = FederatedIdentity(providerId: MicrosoftSource.id, rawId: id)
+        identity.keep(redeemed)
+        identity.email = user["userPrincipalName"]?.string
+        identity.displayName = user["displayName"]?.string
+        identity.firstName = user["givenName"]?.string
+        identity.lastName = user["surname"]?.string
+        identity.accessToken = text
+        identity.idToken = redeemed["id_token"]?.string
+        identity.rawUserInfo = user.text
+        return identity
+    }
+}
