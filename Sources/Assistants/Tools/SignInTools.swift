@@ -23,8 +23,8 @@ extension DaemonTools {
     var signIns: Tool {
         Tool(
             "list_sign_ins", title: "Sign-ins and why they were refused", .reads,
-            "The sign-ins here, each with its person, client, requests, how it ended, and why it was refused, in words that the "
-                + "real provider doesn't say. Use it first when a sign-in fails, with refused true.",
+            "The sign-ins here, each with its person, client, requests, how it ended, and why it was refused. Use it first when "
+                + "a sign-in fails, with refused true.",
             arguments: .arguments(DaemonTools.criteria, DaemonTools.flows.fields("wait"), Listing.schema.fields),
             answers: DaemonTools.flows.answer.answered, waits: { $0["wait"] != nil }
         ) { arguments, call throws(ToolFailure) in
