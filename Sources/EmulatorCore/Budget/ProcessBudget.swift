@@ -13,6 +13,8 @@ package final class ProcessBudget: Sendable {
     package let mailRoutes = MailRoutes()
     /// The event streams and the requests that wait for exchanges.
     package let listeners = Allowance(limit: 1_000)
+    /// The messages that nobody waits for and that aren't delivered yet.
+    package let messages = Allowance(limit: 10_000)
     /// The seeds that worlds got while the daemon runs.
     package let seeds = SeedBudget()
     /// The Firebase projects of all worlds that aren't in a seed.
@@ -85,6 +87,7 @@ package final class Notices: Sendable {
         case recordings
         case streams
         case listeners
+        case messages
         case worlds
         case projects
         case keys

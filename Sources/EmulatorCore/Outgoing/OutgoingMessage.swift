@@ -159,9 +159,14 @@ extension Exchange {
         if !isWithinLimit || !WorkThread.start(counted) { questions.async(execute: counted) }
     }
 
-    /// Posts a message, and ignores the outcome.
+    /// Posts a message, and ignores the outcome. The message is dropped if too many wait for slow servers.
     package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
-        attempt(message, number: 1, pauses) { _ in }
+        guard let lease = world.budget.messages.take() else {
+            return world.budget.notices.tell(
+                .messages,
+                "\(world.budget.messages.limit) messages wait for clients' servers: further ones are dropped")
+        }
+        attempt(message, number: 1, pauses) { _ in _ = lease }
     }
 
     private func attempt(
