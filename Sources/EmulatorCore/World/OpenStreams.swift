@@ -16,6 +16,8 @@ package final class OpenStreams: Sendable {
         /// The functions that end waiting requests, by number.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
+        /// Whether the world has ended.
+        var isEnded = false
     }
 
     private let state = Mutex(State())
@@ -32,20 +34,23 @@ package final class OpenStreams: Sendable {
         }
     }
 
-    /// Calls `end` when the world ends, unless `forget` is called with the number that this returns.
+    /// Calls `end` when the world ends, or at once if it has, unless `forget` is called with the number that this
+    /// returns.
     package func whenEnded(_ end: @escaping @Sendable () -> Void) -> Int {
-        state.withLock { state in
+        let (number, isEnded) = state.withLock { state in
             state.last += 1
-            state.waiting[state.last] = end
-            return state.last
+            if !state.isEnded { state.waiting[state.last] = end }
+            return (state.last, state.isEnded)
         }
+        if isEnded { end() }
+        return number
     }
 
     package func forget(_ number: Int) { _ = state.withLock { $0.waiting.removeValue(forKey: number) } }
 
     func endAll() {
         let (entries, waiting) = state.withLock { state in
-            defer { (state.entries, state.waiting) = ([], [:]) }
+            defer { (state.entries, state.waiting, state.isEnded) = ([], [:], true) }
             return (state.entries, state.waiting)
         }
         for entry in entries { entry.stream?.end() }
