@@ -260,9 +260,3 @@ public struct StartError: Error, CustomStringConvertible, Sendable {
     /// The lines, ready to be shown to the user.
     public let description: String
 }
-
-/// The version of this package.
-public enum Version {
-    /// The version that `health` reports and `understudy --version` prints.
-    public static let current = "0.1.0"
-}
