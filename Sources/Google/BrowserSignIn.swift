@@ -203,7 +203,7 @@ extension GoogleProvider {
         case .cancel: return frame(request, ended: "user_cancel", Diagnosis("a cancel was ordered as an outcome"))
         case .error: return frame(request, ended: "issuing_failed", Diagnosis("this error was ordered as an outcome"))
         case .nobody: return frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
-        case .approve(let account, _): return try signedIn(exchange, request, account)
+        case .approve(let account, _): return try signedInByOneTap(exchange, request, account)
         case .ask: break
         }
         // This person signed in last, has consented, and hasn't signed out:
@@ -211,7 +211,7 @@ extension GoogleProvider {
         if form["auto_select"] == "true", let session = form["session"],
             let (account, isKnown) = person(accountID(of: session, exchange), of: request, exchange), isKnown
         {
-            return try signedIn(exchange, request, account, by: "auto")
+            return try signedInByOneTap(exchange, request, account, by: "auto")
         }
         return choose(exchange, request)
     }
@@ -232,10 +232,10 @@ extension GoogleProvider {
             return choose(exchange, request)
         }
         guard form["action"] == "continue" || isKnown else { return confirm(exchange, request, account) }
-        return try signedIn(exchange, request, account)
+        return try signedInByOneTap(exchange, request, account)
     }
 
-    private func signedIn(
+    private func signedInByOneTap(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account, by selectBy: String? = nil
     ) throws -> Response {
         if blocked(request.client, BrowserSignIn.scopes, account) != nil {

@@ -13,6 +13,7 @@ STEPS = {
     "GitHub": ["ada", "Authorize"],
     "Google": ["Ada Lovelace", "Continue"],
     "Facebook": ["Ada Lovelace", "Continue as"],
+    "Microsoft": ["Ada Lovelace", "Accept"],
     "Example Corp": ["Ada Lovelace"],
 }
 
