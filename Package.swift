@@ -80,9 +80,17 @@ let package = Package(
         .target(
             name: "SMTPServer", dependencies: ["COpenSSL", "HTTPServer", "JOSE", "Platform"], swiftSettings: strict),
         .target(
+            name: "Worlds",
+            dependencies: [
+                "JSON", "JOSE", "Platform", "PostgreSQL", "SQLite", "Time",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(name: "Recordings", dependencies: ["HTTPServer", "Worlds"], swiftSettings: strict),
+        .target(
             name: "EmulatorCore",
             dependencies: [
-                "HTTPServer", "JSON", "JOSE", "Platform", "PostgreSQL", "SQLite", "Text", "Time", "HTTPClient",
+                "HTTPServer", "JSON", "JOSE", "Platform", "Recordings", "Text", "Time", "HTTPClient", "Worlds",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Time
+import Worlds
 
 /// A person's consent to an app group of a team.
 struct AppleGrant: OAuthGrant {

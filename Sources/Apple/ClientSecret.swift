@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Synchronization
 import Time
 

@@ -5,6 +5,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // Server-to-server notifications.
 // https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Worlds
 
 // The private e-mail relay.
 // https://developer.apple.com/documentation/signinwithapple/communicating-using-the-private-email-relay-service

@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // POST /auth/token
 // https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens

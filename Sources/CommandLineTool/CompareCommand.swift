@@ -1,6 +1,7 @@
 import ArgumentParser
 import EmulatorCore
 import JSON
+import Recordings
 import Understudy
 
 /// `understudy compare`: what is otherwise here than at the real provider.

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import Platform
 import Synchronization
+import Worlds
 
 // The call GET /_understudy/v1/health: what is running, how much memory and how many connections it uses, and what it
 // had to drop

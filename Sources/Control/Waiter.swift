@@ -1,6 +1,7 @@
 import Dispatch
 import EmulatorCore
 import HTTPServer
+import Recordings
 import Synchronization
 
 /// Waits for something that comes with news: with the exchanges of a recording, or the messages of an inbox. It looks

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
 import Time
 
 // GET and POST https://graph.facebook.com/oauth/access_token, GET /oauth/access_token_info

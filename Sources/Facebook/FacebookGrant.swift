@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// A person's grant to an app, with the declined permissions.
 struct FacebookGrant: OAuthGrant {

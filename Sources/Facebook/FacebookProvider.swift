@@ -2,7 +2,9 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Recordings
 import Time
+import Worlds
 
 /// Facebook Login: the dialog, tokens, and the part of the Graph API that sign-in code calls.
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // GET https://www.facebook.com/dialog/oauth
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login

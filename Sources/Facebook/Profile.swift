@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Worlds
 
 // GET https://graph.facebook.com/me, /ID, /me/friends, /me/accounts and /me/picture
 // https://developers.facebook.com/docs/graph-api/reference/user

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 
 /// The endpoints, under the names by which clients call them.
 extension FirebaseProvider {

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A method's answer: a body, a diagnosis if it refuses something with status 200, and a note if something surprises in
 /// it.

@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// Firebase Authentication: Identity Toolkit, the token service, and the web sign-in handler.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest>

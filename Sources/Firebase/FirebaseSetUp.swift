@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Recordings
 
 // The guides follow docs/firebase.md and docs/clients.md. An SDK in emulator mode takes a host and a port, but no path.
 // The header X-Client-Version says which SDK sent a request: "Chrome/JsCore/11.0.0/FirebaseCore-web",

@@ -3,6 +3,7 @@ import JSON
 import OAuth
 import EmulatorCore
 import Time
+import Worlds
 
 // Firebase's ID tokens and refresh tokens.
 // https://firebase.google.com/docs/auth/admin/verify-id-tokens#verify_id_tokens_using_a_third-party_jwt_library

@@ -2,6 +2,7 @@ import JOSE
 import OAuth
 import EmulatorCore
 import Time
+import Worlds
 
 /// A request to sign in with an identity, or to link it to the signed-in user.
 /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>

@@ -3,6 +3,7 @@ import OAuth
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A Firebase project.
 package struct Project: SchemaObject {

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Synchronization
+import Worlds
 
 /// The treatment of API keys and project IDs that aren't in the seed.
 enum UnknownKeys: String, CaseIterable, Sendable {

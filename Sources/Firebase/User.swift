@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A user of a project, or of one of its tenants.
 struct User: Codable, Sendable {

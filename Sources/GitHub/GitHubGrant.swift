@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import OAuth
 import Time
+import Worlds
 
 // This file has people's grants to apps, with their codes and tokens.
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#creating-multiple-tokens-for-oauth-apps
@@ -84,7 +85,7 @@ struct LastTokenID: WorldValue {
 
     private var number = 1_000_000
 
-    init(_ seed: Seed) {}
+    init() {}
 
     mutating func next() -> Int {
         number += 1

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Recordings
 import Time
 
 // These sections describe a person at GitHub.

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // POST https://oauth2.googleapis.com/device/code, the page https://www.google.com/device, and polls at the token endpoint
 // https://developers.google.com/identity/protocols/oauth2/limited-input-device

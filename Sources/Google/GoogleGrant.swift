@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// A person's grant to a client. Its scopes accumulate from one consent to the next.
 struct GoogleGrant: OAuthGrant {

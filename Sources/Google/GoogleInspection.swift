@@ -1,6 +1,7 @@
 import EmulatorCore
 import JSON
 import OAuth
+import Recordings
 
 // These sections describe a person at Google.
 

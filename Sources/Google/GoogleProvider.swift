@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// Google's sign-in, as far as OpenID Connect and Firebase need it.
 /// <https://developers.google.com/identity/openid-connect/openid-connect>

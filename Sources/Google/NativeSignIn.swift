@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // POST /_understudy/v1/google/authorizations: the result of the Google SDK on a device, an ID token and an access
 // token. https://developers.google.com/identity/sign-in/ios/sign-in

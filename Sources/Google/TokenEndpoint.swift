@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
 import Time
 
 // POST https://oauth2.googleapis.com/token

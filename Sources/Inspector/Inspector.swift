@@ -2,6 +2,7 @@ import Control
 import EmulatorCore
 import HTTPServer
 import JOSE
+import Worlds
 
 /// The inspector: pages for people, which show what has happened in a world and change what happens next.
 ///

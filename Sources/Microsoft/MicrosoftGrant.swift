@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// The scopes of a request, as it names them: <https://learn.microsoft.com/en-us/entra/identity-platform/scopes-oidc>.
 ///

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Worlds
 
 // What the inspector, the control API and the commands ask about Microsoft.
 

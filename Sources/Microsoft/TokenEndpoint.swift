@@ -3,7 +3,9 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
 import Time
+import Worlds
 
 // POST /TENANT/oauth2/v2.0/token
 // https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow#redeem-a-code-for-an-access-token

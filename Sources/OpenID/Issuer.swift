@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// An issuer in the seed.
 struct Issuer: SchemaObject {

@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// The grant of one authorization. Its code and tokens end with it.
 struct OpenIDGrant: OAuthGrant {

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Worlds
 
 /// The OpenID Connect issuers of a seed: <https://openid.net/specs/openid-connect-core-1_0.html>.
 package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Worlds
 
 // POST /token: https://openid.net/specs/openid-connect-core-1_0.html#TokenEndpoint
 

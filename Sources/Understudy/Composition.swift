@@ -3,6 +3,7 @@ import EmulatorCore
 import HTTPServer
 import Inspector
 import JSON
+import Worlds
 
 /// Combines the providers, the control API and the pages.
 package enum Composition {

@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPClient
+import Recordings
 import Time
 
 #if canImport(FoundationEssentials)

@@ -4,6 +4,8 @@ import EmulatorCore
 import HTTPServer
 import Mail
 import Proxy
+import Recordings
+import Worlds
 
 extension RunningServer {
     /// Starts a server with the seeds, merged in order.
@@ -22,7 +24,8 @@ extension RunningServer {
         let archive = try StoreChoice.chosen(options.store).open(seed)
         let budget = ProcessBudget(
             recordingLimit: max(1_000_000, options.recordingLimit),
-            keepingRefusals: options.keepsRefusalsOfGoneWorlds, recordings: archive?.recordings,
+            keepingRefusals: options.keepsRefusalsOfGoneWorlds,
+            recordings: (archive as? PostgreSQLArchive).map { PostgreSQLRecordings($0.pool) },
             logger: options.logger)
         let shared = archive == nil ? options.keyGenerator : nil
         let generator =

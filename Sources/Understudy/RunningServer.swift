@@ -8,6 +8,7 @@ import Platform
 import Proxy
 import Synchronization
 import Time
+import Worlds
 
 /// A stand-in identity provider in this process, for tests. It runs until ``stop()``, or until the last reference to it
 /// is released.

@@ -1,5 +1,7 @@
 import EmulatorCore
 import Platform
+import Recordings
+import Worlds
 
 /// The store in which a server keeps its worlds.
 enum StoreChoice {
@@ -63,15 +65,15 @@ enum StoreChoice {
         case .sqlite(let path):
             do throws(SQLiteStartFailure) {
                 let archive = try SQLiteArchive(path)
-                try archive.begin(with: seed)
+                try archive.begin(withSeed: seed.digest)
                 return archive
             } catch {
                 throw StartError(description: error.description)
             }
         case .postgresql(let url):
             do throws(PostgreSQLStartFailure) {
-                let archive = try PostgreSQLArchive(url)
-                try archive.begin(with: seed)
+                let archive = try PostgreSQLArchive(url, with: PostgreSQLRecordings.tables)
+                try archive.begin(withSeed: seed.digest)
                 return archive
             } catch {
                 throw StartError(description: "the store of worlds: \(error.description)")

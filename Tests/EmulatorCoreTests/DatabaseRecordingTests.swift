@@ -1,7 +1,9 @@
 import Foundation
 import PostgreSQL
+@testable import Recordings
 import Synchronization
 import Testing
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -1,4 +1,6 @@
+@testable import Recordings
 import Synchronization
+@testable import Worlds
 
 @testable import EmulatorCore
 

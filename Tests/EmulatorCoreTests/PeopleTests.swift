@@ -1,4 +1,5 @@
 import Testing
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -3,6 +3,7 @@ import PostgreSQL
 import Synchronization
 import Testing
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 
@@ -54,9 +55,9 @@ struct PostgreSQLFailureTests {
         #expect(line.contains("127.0.0.1:\(other.port)/x: ") && !line.contains("s3cret") && !line.contains("\n"))
         try await TestDatabase.withSchema { url in
             let (one, other) = (try seed(), try seed(#"{"accounts":[{"id":"ada"}]}"#))
-            try PostgreSQLArchive(url).begin(with: one)
-            try PostgreSQLArchive(url).begin(with: one)
-            #expect(throws: PostgreSQLStartFailure.self) { try PostgreSQLArchive(url).begin(with: other) }
+            try PostgreSQLArchive(url).begin(withSeed: one.digest)
+            try PostgreSQLArchive(url).begin(withSeed: one.digest)
+            #expect(throws: PostgreSQLStartFailure.self) { try PostgreSQLArchive(url).begin(withSeed: other.digest) }
             try TestDatabase.execute("UPDATE understudy_meta SET value = '99' WHERE name = 'schema'", at: url)
             #expect(
                 failure(url).hasSuffix("(its schema is 99, this one's \(PostgreSQLSchema.version)): use that version"))

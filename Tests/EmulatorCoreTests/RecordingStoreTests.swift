@@ -1,5 +1,6 @@
 import HTTPServer
 import Logging
+@testable import Recordings
 import Synchronization
 import Testing
 import Time

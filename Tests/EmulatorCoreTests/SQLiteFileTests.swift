@@ -4,6 +4,7 @@ import SQLite
 import Testing
 import Time
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 
@@ -219,9 +220,9 @@ struct SQLiteFileTests {
         try FileManager.default.linkItem(atPath: folder.file, toPath: hardLink)
         #expect(failure(hardLink).hasPrefix("\(hardLink): it has 2 names (hard links)"))
         let (one, other) = (try seed(), try seed("{}"))
-        try stores.begin(with: one)
-        try stores.begin(with: one)
-        #expect(throws: SQLiteStartFailure.self) { try stores.begin(with: other) }
+        try stores.begin(withSeed: one.digest)
+        try stores.begin(withSeed: one.digest)
+        #expect(throws: SQLiteStartFailure.self) { try stores.begin(withSeed: other.digest) }
     }
 
     @Test("nobody else may read it")

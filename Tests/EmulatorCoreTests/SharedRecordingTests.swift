@@ -1,8 +1,10 @@
 import Dispatch
 import HTTPServer
+@testable import Recordings
 import Synchronization
 import Testing
 import Time
+@testable import Worlds
 
 @testable import EmulatorCore
 

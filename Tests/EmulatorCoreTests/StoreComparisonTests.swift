@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import Time
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -3,6 +3,7 @@ import JSON
 import Testing
 import Time
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -1,5 +1,7 @@
 import Foundation
 import PostgreSQL
+@testable import Recordings
+@testable import Worlds
 
 @testable import EmulatorCore
 
@@ -34,7 +36,9 @@ final class DatabaseRecordings: Sendable {
         let connection = try PostgreSQLConnection(address, until: .now + .seconds(10))
         try connection.run([call("CREATE SCHEMA \(schema)"), call("SET search_path = \(schema)")], until: limit)
         // A statement can be prepared only when the tables before it exist.
-        for table in PostgreSQLSchema.tables { try connection.run([call(table)], until: limit) }
+        for table in PostgreSQLSchema.tables + PostgreSQLRecordings.tables {
+            try connection.run([call(table)], until: limit)
+        }
     }
 
     deinit {

@@ -1,6 +1,7 @@
 import Foundation
 import PostgreSQL
 import Testing
+@testable import Worlds
 
 @testable import EmulatorCore
 @testable import Understudy

@@ -3,6 +3,7 @@ import JOSE
 import JSON
 import Testing
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

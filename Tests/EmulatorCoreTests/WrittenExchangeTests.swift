@@ -1,4 +1,5 @@
 import HTTPServer
+@testable import Recordings
 import Testing
 import Time
 

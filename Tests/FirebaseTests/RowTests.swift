@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Time
 import Understudy
+import Worlds
 
 @testable import Firebase
 

@@ -5,6 +5,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Mail
+import Recordings
 import SMTPServer
 import Testing
 import Time

@@ -1,4 +1,5 @@
 import Foundation
+@testable import Recordings
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EmulatorCore
 import TestSupport
 import Testing
+import Worlds
 
 @testable import OAuth
 

@@ -6,6 +6,7 @@ import JSON
 import TestSupport
 import Testing
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Recordings
 import Time
 
 /// Describes each member of a token in words.

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 
 /// A value that a person or a test wants explained.
 package struct PastedValue: Sendable {

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import Recordings
 
 /// Finds values in the exchanges of a recording, or of one flow. It reads each exchange once, which takes some time, so
 /// don't make it on a worker.

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Recordings
 import Time
 
 /// Explains a token without a world, for the command `explain`.

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Time
 
 // The provider's answer to a client: a redirect's parameters, a form_post, or a token endpoint's answer.

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Recordings
 import Time
 
 // Reads a JSON Web Token: header, claims, signature.

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Time
 
 /// A member of a token's header or a claim, with the findings about it.

@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Recordings
 
 /// An exchange of a flow, with its purpose and its two parties.
 package struct FlowStep: Sendable {

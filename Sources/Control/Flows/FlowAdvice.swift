@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Time
 
 /// A remark about a sign-in that no single refusal makes.

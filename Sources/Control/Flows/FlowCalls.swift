@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Recordings
 import Time
 
 // The calls GET /_understudy/v1/flows and GET /_understudy/v1/flows/ID: sign-ins, as the inspector shows them

@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Recordings
 
 /// Reads sign-ins from a world's recording. It works on the store's queue: the first reading of an exchange takes some
 /// time.

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 
 /// Conditions on exchanges: the query of `GET requests`, and an expectation of `POST verify`.
 struct Criteria: SchemaObject {

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import Recordings
 
 /// A command that sends an exchange's request again to this daemon, for any POSIX shell, and for fish.
 ///

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Time
 
 /// An exchange for display: as JSON, as an entry of a HAR file, and for pages. Secrets are masked if they are to be.

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 
 /// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
 package struct Mask: Sendable {

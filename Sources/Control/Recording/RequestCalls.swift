@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Recordings
 import Time
 
 // The calls GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID

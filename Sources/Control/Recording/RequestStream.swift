@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import EmulatorCore
+import Recordings
 import Synchronization
 
 // The call GET /_understudy/v1/requests with Accept: text/event-stream

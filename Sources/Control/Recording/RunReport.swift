@@ -1,6 +1,7 @@
 import EmulatorCore
 import JSON
 import Time
+import Worlds
 
 /// The recorded exchanges of all worlds since the daemon began, for people who examine a run afterwards.
 package struct RunReport {

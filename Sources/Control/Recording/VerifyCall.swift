@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 
 // The call POST /_understudy/v1/verify: whether these requests were made. 200, or 409 with the differences
 

@@ -1,8 +1,10 @@
 import HTTPServer
 import JOSE
 import Logging
+import Recordings
 import Synchronization
 import Time
+import Worlds
 
 /// The limits of the whole process, for all worlds together, and counts of what was dropped because of them.
 package final class ProcessBudget: Sendable {
@@ -70,49 +72,6 @@ package final class Allowance: Sendable {
         fileprivate init(of allowance: Allowance) { self.allowance = allowance }
 
         deinit { allowance.taken.wrappingSubtract(1, ordering: .relaxed) }
-    }
-}
-
-/// Logs warnings without repeating them: each kind once a minute at most, and one-time messages once.
-package final class Notices: Sendable {
-    private static let interval = 60
-    private let logger: Logger
-    /// The time when each kind was logged last, in seconds of the machine's monotonic clock.
-    private let told = Mutex<[Kind: Int]>([:])
-    /// The one-time messages that were logged.
-    private let said = Mutex<Set<String>>([])
-    private static let saidLimit = 200
-
-    package enum Kind: Hashable, Sendable {
-        case recordings
-        case streams
-        case listeners
-        case messages
-        case worlds
-        case projects
-        case keys
-        case stores
-    }
-
-    package init(_ logger: Logger) { self.logger = logger }
-
-    package func tell(_ kind: Kind, _ message: @autoclosure () -> String) {
-        let now = MachineClock.uptime
-        let isDue = told.withLock { told in
-            if let last = told[kind], now - last < Notices.interval { return false }
-            told[kind] = now
-            return true
-        }
-        if isDue { logger.warning("\(message())") }
-    }
-
-    /// Logs a warning that can't be repeated.
-    package func warn(_ message: String) { logger.warning("\(message)") }
-
-    /// Logs a message once while the process runs. After 200 different messages, new ones aren't logged.
-    package func tellOnce(_ message: String) {
-        let isNew = said.withLock { $0.count < Notices.saidLimit && $0.insert(message).inserted }
-        if isNew { logger.notice("\(message)") }
     }
 }
 

@@ -1,10 +1,12 @@
 import HTTPServer
 import JSON
+import Recordings
+import Worlds
 
 /// The reason why something was refused: what was received, what was expected, and what to do about it. It is sent in
 /// the header `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
 package struct Diagnosis: Sendable, Equatable {
-    package static let headerName = "Understudy-Diagnosis"
+    package static let headerName = RecordedExchange.diagnosisHeader
 
     package let received: String?
     package let expected: String?
@@ -73,10 +75,14 @@ package struct Diagnosis: Sendable, Equatable {
     }
 }
 
+extension StoreFailure {
+    package var diagnosis: Diagnosis { Diagnosis(message) }
+}
+
 /// A note about something surprising in an answer that refuses nothing, such as a mail that Firebase doesn't send
 /// because nobody has the address. It is sent in the header `Understudy-Note` and logged.
 package struct Note: Sendable, Equatable {
-    package static let headerName = "Understudy-Note"
+    package static let headerName = RecordedExchange.noteHeader
 
     /// The note in one line of printable ASCII, at most 1,000 characters.
     package let line: String

@@ -1,4 +1,5 @@
 import JSON
+import Recordings
 import Time
 
 /// A provider that can explain values without a world, for the command `explain`.

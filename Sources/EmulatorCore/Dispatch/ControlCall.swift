@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Worlds
 
 /// The description of a call of the control API: its purpose, its input and its answers, declared beside its handler.
 /// The reading of requests, refusals, the list of calls and the OpenAPI document follow from it.

@@ -1,7 +1,9 @@
 import Dispatch
 import HTTPServer
 import Logging
+import Recordings
 import Time
+import Worlds
 
 /// A part of an SMTP conversation that is recorded: a message with its envelope, or a refused command.
 package struct MailExchange: Sendable {

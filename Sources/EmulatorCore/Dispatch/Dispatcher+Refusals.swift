@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Worlds
 
 // The dispatcher's own refusals, for addresses without a provider that has words for them.
 

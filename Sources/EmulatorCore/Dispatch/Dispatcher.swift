@@ -2,8 +2,10 @@ import HTTPServer
 import JSON
 import Logging
 import Platform
+import Recordings
 import Synchronization
 import Time
+import Worlds
 
 /// Finds the world and the endpoint of a request, runs the endpoint, and records and logs the answer.
 package final class Dispatcher: Sendable {

@@ -1,4 +1,5 @@
 import HTTPServer
+import Recordings
 
 /// A method and a path at some hosts, with the handler that answers there.
 ///

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Worlds
 
 /// The reason why no page is shown at the daemon's own address.
 package enum PageRefusal: Sendable {

@@ -1,4 +1,3 @@
-import Dispatch
 import HTTPServer
 import JOSE
 import JSON
@@ -69,31 +68,6 @@ package struct Exchange: Sendable {
     ]
 }
 
-extension Request {
-    /// The client that the request names: in its fields, in its credentials, or in the authorization request within a
-    /// sign-in page's form.
-    package var namedClient: String? { namedClient(jsonBody) }
-
-    /// Returns the client that the request names, for a body that has been parsed as JSON already.
-    func namedClient(_ json: @autoclosure () -> JSONValue?) -> String? {
-        let query = queryForm
-        let body = bodyForm
-        for form in [body, query] {
-            if let client = form["client_id"] ?? form["app_id"] { return client }
-            if let client = form.carriedRequest?["client_id"] { return client }
-            if let target = form["return_to"], let mark = target.firstIndex(of: "?"),
-                let client = Form(parsing: target[mark...].dropFirst())["client_id"]
-            {
-                return client
-            }
-        }
-        if let object = json(), let client = object["client_id"]?.string ?? object["client"]?.string {
-            return client
-        }
-        return BasicCredentials.read(self)?.user
-    }
-}
-
 extension Exchange {
     /// Runs `body`, which takes long, on a thread of its own, so that it blocks neither a worker nor a task's thread.
     package func aside<Value: Sendable, Failure: Error>(
@@ -103,52 +77,6 @@ extension Exchange {
             WorkThreads.shared.run { continuation.resume(returning: Result(catching: body)) }
         }
         return try result.get()
-    }
-}
-
-extension DispatchQueue {
-    /// Runs `body` on the queue, without blocking the caller's thread.
-    func run<Value: Sendable, Failure: Error>(
-        _ body: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        let result = await withCheckedContinuation { continuation in
-            async { continuation.resume(returning: Result(catching: body)) }
-        }
-        return try result.get()
-    }
-}
-
-/// The header `Authorization: Basic`: <https://datatracker.ietf.org/doc/html/rfc7617>.
-package enum BasicCredentials {
-    package static func read(_ request: Request) -> (user: String, password: String)? {
-        request.header("Authorization").flatMap { read(header: $0) }
-    }
-
-    /// Reads the user name and the password from a header's value.
-    package static func read(header: String) -> (user: String, password: String)? {
-        guard String(Substring(header.utf8.prefix(6))).equalsIgnoringASCIICase("basic "),
-            let bytes = Base64.decode(Substring(header.utf8.dropFirst(6)).filter { $0 != " " })
-        else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard !text.hasEndlessMarks else { return nil }
-        guard let colon = text.firstIndex(of: ":") else { return (user: text, password: "") }
-        return (user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
-    }
-}
-
-extension Request {
-    /// The body as JSON, whatever its content type: `curl -d` always sends that of a form.
-    package var jsonBody: JSONValue? {
-        guard body.holdsJSON else { return nil }
-        return try? JSONValue(parsing: body)
-    }
-}
-
-extension [UInt8] {
-    /// Whether the text looks like a JSON object or array.
-    package var holdsJSON: Bool {
-        guard let byte = first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else { return false }
-        return byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
     }
 }
 

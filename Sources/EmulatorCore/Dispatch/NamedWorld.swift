@@ -1,6 +1,7 @@
 import HTTPServer
 import Synchronization
 import Time
+import Worlds
 
 /// The world of a request, and the part of the request that names it. URLs in answers name it in the same part.
 package struct NamedWorld: Sendable, Equatable {

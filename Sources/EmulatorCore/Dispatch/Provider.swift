@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Worlds
 
 /// The facts about a provider that don't depend on a seed.
 package struct ProviderFacts: Sendable {

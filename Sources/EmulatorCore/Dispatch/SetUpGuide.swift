@@ -1,3 +1,5 @@
+import Recordings
+
 /// The addresses of the daemon for a client's configuration, in a world, and in the form in which the reader came.
 package struct SetUpPlace: Sendable {
     /// The daemon's address in the world, without a slash at the end: `http://localhost:9099/~w1`.

@@ -3,6 +3,7 @@ import JOSE
 import JSON
 import Synchronization
 import Time
+import Worlds
 
 /// The fault that was ordered for an exchange.
 package final class AppliedFault: Sendable {

@@ -94,7 +94,7 @@ extension Fault {
 }
 
 /// The ordered faults, oldest first.
-package struct FaultQueue: WorldValue {
+package struct FaultQueue: SeededValue {
     package static let name = "faults"
     package static let limit = 1_000
     /// The number of bytes of JSON that all faults may have together.
@@ -105,7 +105,9 @@ package struct FaultQueue: WorldValue {
     private var faults: [Fault] = []
     private var made = 0
 
-    package init(_ seed: Seed) { faults = seed.faults }
+    package init() {}
+
+    init(_ seed: Seed) { faults = seed.faults }
 
     package var queued: [Fault] { faults.filter { !$0.isSpent } }
     package var isEmpty: Bool { faults.isEmpty }

@@ -1,5 +1,6 @@
 import JSON
 import Time
+import Worlds
 
 // The data about a person or a user that a provider has for the inspector's pages. A provider describes itself in its
 // own words; the pages know none of them.

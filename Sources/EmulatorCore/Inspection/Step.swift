@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Recordings
 
 /// The part of a sign-in that an exchange is.
 package struct Step: Sendable {

@@ -1,5 +1,6 @@
 import Dispatch
 import Time
+import Worlds
 
 /// A message in a world's inbox. This one table has all messages that were sent in the world, or would have been.
 package struct InboxMessage: Row {
@@ -41,6 +42,7 @@ package struct InboxMessage: Row {
 
 /// Numbers about a world's inbox, beside the messages.
 package struct Inbox: WorldValue {
+    package static let name = "mail.inbox"
     package static let countLimit = 1_000
     /// The approximate number of bytes that an inbox may have. The latest message is kept, however large it is. If the
     /// inboxes of all worlds are too large together, one that gets a message keeps less (`MailBudget`).
@@ -54,7 +56,7 @@ package struct Inbox: WorldValue {
     package fileprivate(set) var deletions = 0
     fileprivate var bytes = 0
 
-    package init(_ seed: Seed) {}
+    package init() {}
 }
 
 extension TableReading where Self: ~Copyable {

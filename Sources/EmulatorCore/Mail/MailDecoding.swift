@@ -1,4 +1,5 @@
 import Text
+import Worlds
 
 // Decoding of texts in mails that aren't ASCII: <https://www.rfc-editor.org/rfc/rfc2045#section-6>,
 // <https://www.rfc-editor.org/rfc/rfc2047>

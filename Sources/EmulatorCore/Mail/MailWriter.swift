@@ -1,5 +1,6 @@
 import JOSE
 import Time
+import Worlds
 
 // Mails in the form in which servers and programs exchange them: <https://www.rfc-editor.org/rfc/rfc5322>,
 // <https://www.rfc-editor.org/rfc/rfc2045>, <https://www.rfc-editor.org/rfc/rfc2046>

@@ -2,6 +2,7 @@ import Dispatch
 import HTTPClient
 import HTTPServer
 import JSON
+import Recordings
 import Synchronization
 import Time
 import Platform

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Time
+import Worlds
 
 /// The orders of a scenario that was played.
 package struct ScenarioOrders: Codable, Sendable {
@@ -17,7 +18,7 @@ struct PlayedScenarios: WorldValue {
 
     fileprivate var orders: [String: ScenarioOrders] = [:]
 
-    init(_ seed: Seed) {}
+    init() {}
 }
 
 extension World {

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Worlds
 
 /// A ready-made situation: calls that are made one after the other, and a description of what to see.
 package struct Scenario: Sendable {

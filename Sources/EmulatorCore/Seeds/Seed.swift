@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A checked and decoded seed, from which worlds begin.
 package struct Seed: Sendable {
@@ -58,9 +59,6 @@ package struct Seed: Sendable {
     /// The owners of all signing keys.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }
 
-    /// Returns the rows of this type with which every world begins; `nil` when there are none.
-    func rows<R: Row>(of type: R.Type) -> SeededTable<R>? { people as? SeededTable<R> }
-
     /// Returns the section of the provider with this name.
     package func section(named name: String) -> (any SeedSection)? { sections.first { type(of: $0).name == name } }
 
@@ -71,6 +69,35 @@ package struct Seed: Sendable {
         }
         // The format doesn't know the provider, so all members have their defaults.
         return Section(reading: [:])
+    }
+}
+
+/// A value that begins as the seed says.
+protocol SeededValue: WorldValue {
+    init(_ seed: Seed)
+}
+
+extension WorldClock: SeededValue {
+    package init(_ seed: Seed) {
+        self.init()
+        // Freeze first, so that not a millisecond passes after the time is set.
+        if seed.clock.freeze { freeze(true) }
+        if let time = seed.clock.set { set(time) }
+    }
+}
+
+extension RandomSource: SeededValue {
+    init(_ seed: Seed) { self.init(seed: seed.randomSeed) }
+}
+
+extension Seed: WorldOrigin {
+    package var storedTypes: StoredTypes { format.stored }
+    package var coder: StoredCoder { format.coder }
+
+    package func rows<R: Row>(of type: R.Type) -> SeededTable<R>? { people as? SeededTable<R> }
+
+    package func value<V: WorldValue>(_ type: V.Type) -> V {
+        ((type as? any SeededValue.Type)?.init(self) as? V) ?? V()
     }
 }
 

@@ -1,4 +1,5 @@
 import JSON
+import Worlds
 
 /// The format of seed files: the members common to all providers, and each provider's own.
 package struct SeedFormat: Sendable {
@@ -8,6 +9,7 @@ package struct SeedFormat: Sendable {
     /// The rule for an outcome, at one of the providers at which people have a profile.
     package let outcome: ComposedRule<Outcome>
     private let lazyStored: Lazy<StoredTypes>
+    private let lazyCoder: Lazy<StoredCoder>
     let contents: ComposedRule<SeedContents>
     private let providers: [any Provider.Type]
 
@@ -26,13 +28,28 @@ package struct SeedFormat: Sendable {
         self.profiles = profiles
         self.account = account
         self.outcome = outcome
-        lazyStored = Lazy { StoredTypes(providers, rows: rows) }
+        lazyStored = Lazy {
+            StoredTypes(
+                rows: SeedFormat.coreRows + rows + providers.flatMap { $0.facts.rows },
+                values: SeedFormat.coreValues + providers.flatMap { $0.facts.values })
+        }
+        lazyCoder = Lazy {
+            StoredCoder(decoding: CodingUserInfoKey.accountProfiles.map { [$0: profiles] } ?? [:])
+        }
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
     /// The types that the tables of a world with such a seed can hold, made on first use, because worlds in memory
     /// don't need them.
     package var stored: StoredTypes { lazyStored.value }
+    /// The coder of rows and values, which knows the providers' profiles.
+    package var coder: StoredCoder { lazyCoder.value }
+
+    private static let coreRows: [any Row.Type] = [Account.self, InboxMessage.self, StoredKeys.self]
+    private static let coreValues: [any WorldValue.Type] = [
+        FaultQueue.self, Inbox.self, OutcomeQueue.self, PlayedScenarios.self, PreparedWorld.self, RandomSource.self,
+        StoredSeed.self, WorldClock.self,
+    ]
 
     /// The names that a seed can't use: the hosts that providers always play, and the first segments of the daemon's
     /// own paths, which in the prefix form are in the same position as hosts.

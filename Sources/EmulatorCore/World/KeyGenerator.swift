@@ -1,6 +1,7 @@
 import Dispatch
 import JOSE
 import Synchronization
+import Worlds
 
 /// Makes keys in the background, one at a time, so that no request's own thread is busy with one. For each algorithm in
 /// use, it makes the one with which worlds begin, two more if keys take turns, and one for each rotation.

@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// The key rings of a world, one for each owner, so that each provider publishes its own keys only.
 package struct KeyRings: Sendable {

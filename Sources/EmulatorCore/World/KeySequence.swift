@@ -1,6 +1,7 @@
 import JOSE
 import Synchronization
 import Time
+import Worlds
 
 /// The keys of one owner in a world for one algorithm, oldest first: several are published at once, the last one signs.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>

@@ -105,7 +105,7 @@ package struct Outcome: Codable, Sendable, Equatable {
 }
 
 /// The ordered outcomes, oldest first.
-package struct OutcomeQueue: WorldValue {
+package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
     /// The number of outcomes that may be queued. A test that orders more has lost count.
     package static let limit = 1_000
@@ -116,7 +116,9 @@ package struct OutcomeQueue: WorldValue {
     package private(set) var queued: [Outcome] = []
     private var made = 0
 
-    package init(_ seed: Seed) { queued = seed.outcomes }
+    package init() {}
+
+    init(_ seed: Seed) { queued = seed.outcomes }
 
     package mutating func nextID() -> String {
         made += 1

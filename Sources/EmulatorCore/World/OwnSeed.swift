@@ -1,6 +1,7 @@
 import HTTPServer
 import JOSE
 import JSON
+import Worlds
 
 /// A seed with its providers, the endpoints that they and the daemon serve, and the endpoints' table.
 package final class PlayedSeed: Sendable {
@@ -127,7 +128,7 @@ extension World {
             for outcome in seed.outcomes.dropFirst(earlier.outcomes.count) { _ = tables.outcomes.add(outcome) }
             for fault in seed.faults.dropFirst(earlier.faults.count) { _ = tables.faults.add(fault) }
             if addition["clock"] != nil { tables.clock = WorldClock(seed) }
-            if addition["randomSeed"] != nil { tables.random = RandomSource(seed).generator }
+            if addition["randomSeed"] != nil { tables.random = seed.value(RandomSource.self).generator }
             return true
         }
         guard try update(change) else { return false }

@@ -1,4 +1,5 @@
 import JSON
+import Worlds
 
 extension Account: Row {
     package static let table = Table<Account>(
@@ -72,13 +73,13 @@ extension Exchange {
 
 extension Transaction {
     package var outcomes: OutcomeQueue {
-        get { tables[OutcomeQueue.self] }
-        _modify { yield &tables[OutcomeQueue.self] }
+        get { self[OutcomeQueue.self] }
+        _modify { yield &self[OutcomeQueue.self] }
     }
 
     package var faults: FaultQueue {
-        get { tables[FaultQueue.self] }
-        _modify { yield &tables[FaultQueue.self] }
+        get { self[FaultQueue.self] }
+        _modify { yield &self[FaultQueue.self] }
     }
 }
 

@@ -2,8 +2,10 @@ import Dispatch
 import JOSE
 import JSON
 import Platform
+import Recordings
 import Synchronization
 import Time
+import Worlds
 
 /// A sandbox with its own people, grants, codes, clock, faults and recording. Its state is in tables, which only `read`
 /// and `update` reach. These hold the world's lock: for microseconds in memory, and with an archive until a change is

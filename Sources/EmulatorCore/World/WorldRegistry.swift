@@ -1,6 +1,7 @@
 import JSON
 import Synchronization
 import Time
+import Worlds
 
 /// The worlds of one daemon, made on first use. When the limit is reached, unchanged worlds are evicted, the least
 /// recently used first; then those that nobody has used for a minute.

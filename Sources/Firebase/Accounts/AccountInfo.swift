@@ -1,5 +1,6 @@
 import JSON
 import EmulatorCore
+import Worlds
 
 // The methods accounts:lookup (getAccountInfo), accounts:update (setAccountInfo) and accounts:delete (deleteAccount):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Time
+import Worlds
 
 // The endpoint POST https://securetoken.googleapis.com/v1/token:
 // https://cloud.google.com/identity-platform/docs/use-rest-api#section-refresh-token

@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import Time
+import Worlds
 
 // The method projects/P/accounts:batchCreate, or uploadAccount:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchCreate

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JSON
 import Time
+import Worlds
 
 // An administrator's methods for users: projects/P/accounts, :lookup, :update, :delete
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts

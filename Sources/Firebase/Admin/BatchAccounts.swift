@@ -1,6 +1,7 @@
 import EmulatorCore
 import JSON
 import Time
+import Worlds
 
 // The methods projects/P/accounts:batchGet, :batchDelete and downloadAccount:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchDelete

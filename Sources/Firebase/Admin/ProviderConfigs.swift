@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Worlds
 
 // The methods v2 projects/P/defaultSupportedIdpConfigs and inboundSamlConfigs, also below projects/P/tenants/T:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.defaultSupportedIdpConfigs

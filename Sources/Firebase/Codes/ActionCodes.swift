@@ -2,6 +2,7 @@ import JOSE
 import JSON
 import EmulatorCore
 import Time
+import Worlds
 
 // The methods accounts:resetPassword, accounts:update with an oobCode, and accounts:signInWithEmailLink
 // (emailLinkSignin):

@@ -1,6 +1,7 @@
 import EmulatorCore
 import JSON
 import Time
+import Worlds
 
 // The messages that production would send by e-mail or text. The Emulator Suite's addresses list them.
 

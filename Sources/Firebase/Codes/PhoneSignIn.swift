@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import Time
+import Worlds
 
 // The methods accounts:sendVerificationCode and accounts:signInWithPhoneNumber (verifyPhoneNumber):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendVerificationCode

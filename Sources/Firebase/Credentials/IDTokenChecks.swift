@@ -4,6 +4,7 @@ import JSON
 import EmulatorCore
 import Synchronization
 import Time
+import Worlds
 
 // The checks that Firebase makes of a provider's ID token, in order: form, signature, issuer, audience, subject,
 // expiry, then the nonce. The messages are production's; the relative order of the middle checks isn't documented.

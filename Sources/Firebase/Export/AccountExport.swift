@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 // The Authentication part of what `firebase emulators:export` writes and `emulators:start --import` reads: a folder of
 // JSON files. https://firebase.google.com/docs/emulator-suite/install_and_configure#export_and_import_emulator_data

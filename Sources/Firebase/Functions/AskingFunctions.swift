@@ -1,6 +1,7 @@
 import EmulatorCore
 import JOSE
 import JSON
+import Worlds
 
 // A project's functions are asked by posting {"data": {"jwt": …}}, outside the world's lock.
 // https://cloud.google.com/identity-platform/docs/blocking-functions

@@ -4,6 +4,7 @@ import JSON
 import OAuth
 import Time
 import WebAuthn
+import Worlds
 
 /// An authenticator's credential with which a user may sign in.
 struct Passkey: Codable, Sendable {

@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import Time
+import Worlds
 
 // The methods v2 accounts/mfaEnrollment:start, :finalize and :withdraw:
 // https://cloud.google.com/identity-platform/docs/reference/rest/v2/accounts.mfaEnrollment/start

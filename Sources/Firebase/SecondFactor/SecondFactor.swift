@@ -2,6 +2,7 @@ import EmulatorCore
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A second factor that a user has enrolled.
 struct SecondFactor: Codable, Sendable {

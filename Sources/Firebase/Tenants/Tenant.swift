@@ -1,5 +1,6 @@
 import EmulatorCore
 import JSON
+import Worlds
 
 /// A tenant: a separate set of users in a project, with its sign-in methods.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>

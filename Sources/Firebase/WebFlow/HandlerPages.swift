@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // The pages /__/auth/handler and /__/auth/iframe at a project's own domain, and /emulator/auth/… in emulator mode.
 // https://firebase.google.com/docs/auth/web/redirect-best-practices

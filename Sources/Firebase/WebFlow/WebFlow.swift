@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 /// A sign-in over the web handler or createAuthUri, from its beginning to verifyAssertion.
 struct WebFlow: TokenRow {

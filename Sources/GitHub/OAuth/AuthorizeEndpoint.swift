@@ -3,6 +3,7 @@ import JOSE
 import OAuth
 import EmulatorCore
 import Time
+import Worlds
 
 // GET /login/oauth/authorize, and POST from its own page
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity

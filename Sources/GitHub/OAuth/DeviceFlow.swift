@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Time
+import Worlds
 
 // POST /login/device/code, and the polls at POST /login/oauth/access_token
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow

@@ -3,7 +3,9 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
 import Time
+import Worlds
 
 // POST /login/oauth/access_token
 // https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#2-users-are-redirected-back-to-your-site-by-github

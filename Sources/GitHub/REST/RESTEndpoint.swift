@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
 import Time
 
 /// An operation of the REST API.

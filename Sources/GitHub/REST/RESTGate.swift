@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import Time
+import Worlds
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

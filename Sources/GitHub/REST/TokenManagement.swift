@@ -3,6 +3,8 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Recordings
+import Worlds
 
 // https://docs.github.com/rest/apps/oauth-applications, https://docs.github.com/rest/credentials/revoke
 //

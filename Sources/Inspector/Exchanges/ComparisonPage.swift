@@ -3,6 +3,8 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
+import Worlds
 
 // The page requests/ID?with=OTHER: two exchanges side by side.
 

@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Recordings
 
 // The page requests/ID: one exchange in detail; with ?with=ID beside another. Its bodies can be downloaded.
 

@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Recordings
 import Time
 
 // The page of an exchange: at the top what happened, then request and response, the tokens in them, and the request as

@@ -3,6 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 
 /// A request or a response: its address or status, its fields, cookies, headers and body.
 struct MessageColumn {

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Worlds
 
 /// A notice for the next page, after a form has changed something: the page's address has its name, and it is shown
 /// once. It is in the world's tables, since another replica may serve that page.

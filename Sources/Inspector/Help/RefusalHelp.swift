@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Recordings
 
 /// The place in the documentation that explains a refusal.
 struct RefusalHelp: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Recordings
 import Time
 
 /// The requests that one kind of client has sent.

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Time
+import Worlds
 
 // The page `/_understudy/clock`: the time in the world, and how to move it.
 

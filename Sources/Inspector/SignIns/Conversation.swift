@@ -1,6 +1,7 @@
 import Control
 import EmulatorCore
 import HTTPServer
+import Recordings
 
 /// A flow as a conversation, line by line, for the diagram and the list.
 struct Conversation {

@@ -1,4 +1,5 @@
 import EmulatorCore
+import Recordings
 import SMTPServer
 
 /// An SMTP command, in the words of faults and of the recording.

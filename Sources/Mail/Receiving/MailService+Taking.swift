@@ -1,5 +1,6 @@
 import EmulatorCore
 import SMTPServer
+import Worlds
 
 extension MailService {
     /// The header field by which a message names its world.

@@ -1,5 +1,6 @@
 import EmulatorCore
 import HTTPServer
+import Worlds
 
 /// The decision about an authorization before a person is asked. It comes from an ordered fault or outcome, or from the
 /// client's `interaction` in the seed.

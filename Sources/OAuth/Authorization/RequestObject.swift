@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A request object: an authorization request in a token that the client has signed.
 /// <https://datatracker.ietf.org/doc/html/rfc9101>

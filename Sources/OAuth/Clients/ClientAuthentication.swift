@@ -2,7 +2,9 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Recordings
 import Time
+import Worlds
 
 // Client authentication at endpoints that read forms: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3>.
 // Assertions follow <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A device that is waiting for a person: <https://datatracker.ietf.org/doc/html/rfc8628>.
 package struct DeviceAuthorization: Row {

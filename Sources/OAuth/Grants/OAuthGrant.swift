@@ -1,5 +1,6 @@
 import EmulatorCore
 import Time
+import Worlds
 
 /// A person's grant to a client, which one provider remembers until it is revoked. A provider declares its own row
 /// type, and the additional data of its codes and tokens.

@@ -1,5 +1,6 @@
 import EmulatorCore
 import Time
+import Worlds
 
 /// The rules by which a provider redeems an authorization code: the checks, in order.
 /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.3>

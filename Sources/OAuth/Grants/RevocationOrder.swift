@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import Worlds
 
 /// A person's removal of an app in a provider's settings: the body of `POST /_understudy/v1/PROVIDER/revocations`.
 package struct RevocationOrder: SchemaObject {

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Time
+import Worlds
 
 // Providers describe grants, tokens and sessions with these types, for the pages about a world's people.
 

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Worlds
 
 /// The list of people on a sign-in page: twenty at a time, with a search if there are more. It consists of fields of
 /// the page's own form, so it works without scripts.

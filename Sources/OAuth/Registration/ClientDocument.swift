@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import Synchronization
 import Time
+import Worlds
 
 /// A client's metadata document, fetched from the URL that is the client's ID:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.

@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import Synchronization
 import Time
+import Worlds
 
 // https://datatracker.ietf.org/doc/html/rfc7591#section-3 and https://datatracker.ietf.org/doc/html/rfc7592#section-2
 

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A person's session with a browser at an issuer: <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>,
 /// "Session".

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// A client's proof that it has the key to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
 package struct DPoPProof: Sendable {

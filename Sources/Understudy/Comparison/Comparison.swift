@@ -3,6 +3,7 @@ import EmulatorCore
 import HTTPClient
 import HTTPServer
 import JSON
+import Recordings
 
 /// Repeats the requests of a recording at a server in this process, and compares the answers with the recorded ones.
 ///

@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -1,9 +1,11 @@
 import HTTPServer
 import JSON
+@testable import Recordings
 import TestSupport
 import Testing
 import Time
 import Understudy
+@testable import Worlds
 
 @testable import EmulatorCore
 

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import OAuth
 import EmulatorCore
+import Recordings
 
 extension FuzzTarget {
     private static let hosts: Set<String> = ["appleid.apple.com", "github.com", "demo-app.firebaseapp.com"]

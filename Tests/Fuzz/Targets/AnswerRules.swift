@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import JOSE
 import EmulatorCore
+import Recordings
 
 /// What holds for every answer, whatever was asked.
 enum AnswerRules {

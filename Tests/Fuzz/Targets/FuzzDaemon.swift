@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import EmulatorCore
+import Recordings
 import Synchronization
 import Understudy
 

@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import EmulatorCore
+import Recordings
 
 extension FuzzTarget {
     private static let signers = Result { [try Key.generateP256(), try Key.generateRSA()] }

@@ -1,4 +1,5 @@
 import EmulatorCore
+import Recordings
 import Time
 
 extension FuzzTarget {

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 
 extension FuzzTarget {
     /// Faults and outcomes: a line of JSON each. What is taken is listed as it was given, and does what it does to sign-ins.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import JSON
 import EmulatorCore
+import Recordings
 import Understudy
 
 extension FuzzTarget {

@@ -2,6 +2,7 @@ import HTTPServer
 import JOSE
 import JSON
 import EmulatorCore
+import Recordings
 import Time
 
 extension FuzzTarget {

@@ -2,6 +2,7 @@ import HTTPServer
 import Platform
 import Synchronization
 import Time
+import Worlds
 
 /// Whether the scenarios with which a shared world begins have been played. One replica plays them, and the others wait
 /// for it.
@@ -14,7 +15,7 @@ struct PreparedWorld: WorldValue {
     /// A heartbeat of that replica: it counts up while the scenarios are played.
     fileprivate var beat = 0
 
-    init(_ seed: Seed) {}
+    init() {}
 }
 
 extension World {

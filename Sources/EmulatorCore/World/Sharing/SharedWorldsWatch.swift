@@ -1,4 +1,5 @@
 import Platform
+import Worlds
 
 /// Watches shared worlds on a thread of its own, as long as their registry exists: refreshes worlds that have
 /// listeners, tells other replicas which worlds are used here, and removes unused ones.

@@ -1,5 +1,7 @@
 import JSON
+import Recordings
 import Synchronization
+import Worlds
 
 // Worlds that several daemons hold at once, each in its own memory. A request sees all changes committed before it
 // came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.

@@ -1,3 +1,5 @@
+import Worlds
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -40,7 +42,7 @@ extension World {
     }
 
     private static func begin<V: WorldValue>(_ type: V.Type, of seed: Seed, in tables: inout Transaction) {
-        tables[type] = V(seed)
+        tables[type] = seed.value(type)
     }
 
     private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }

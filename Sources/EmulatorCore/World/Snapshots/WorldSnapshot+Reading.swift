@@ -1,4 +1,5 @@
 import JOSE
+import Worlds
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -49,7 +50,7 @@ private struct SnapshotDocument: Decodable {
 
     init(from decoder: any Decoder) throws {
         let key = CodingUserInfoKey.storedTypes
-        let types = key.flatMap { decoder.userInfo[$0] as? StoredTypes } ?? StoredTypes([])
+        let types = key.flatMap { decoder.userInfo[$0] as? StoredTypes } ?? StoredTypes(rows: [], values: [])
         let members = try decoder.container(keyedBy: Name.self)
         let format = try members.decode(Int.self, forKey: Name("snapshot"))
         let version = (try? members.decode(String.self, forKey: Name("version"))) ?? "an unknown version"

@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import Time
+import Worlds
 
 /// The state of a world at one moment as JSON, which any store can take from any other: its seed, every table's rows in
 /// their order, values such as the clock and the generator, and the keys that sign. The recording isn't part of it.
@@ -57,7 +58,7 @@ extension World {
                 }, names.compactMap { types.rows[$0].map { World.rows($0, in: snapshot) } }, snapshot.now
             )
         }
-        let coder = StoredCoder(profiles: seed.format.profiles)
+        let coder = seed.coder
         var writer = SnapshotWriter()
         writer.member("snapshot", JSONValue.integer(Int64(WorldSnapshot.format)))
         writer.member("version", .string(version))

@@ -11,29 +11,28 @@ enum PostgreSQLSchema {
     /// The version of the layout. The tables' declarations of rows aren't part of it.
     static let version = 3
 
-    static let tables =
-        [
-            "CREATE TABLE understudy_meta(name text PRIMARY KEY, value text NOT NULL)",
-            """
-            CREATE TABLE understudy_replicas(number bigint PRIMARY KEY, name text NOT NULL, token bigint NOT NULL,
-                started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now())
-            """,
-            """
-            CREATE TABLE understudy_worlds(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
-                version bigint NOT NULL, beginning bigint NOT NULL, used timestamptz NOT NULL DEFAULT now())
-            """,
-            """
-            CREATE TABLE understudy_rows(world bigint NOT NULL, "table" text NOT NULL, key bytea NOT NULL,
-                place bigint NOT NULL, kind bigint NOT NULL, value bytea NOT NULL, PRIMARY KEY(world, "table", key))
-            """,
-            """
-            CREATE TABLE understudy_changes(world bigint NOT NULL, version bigint NOT NULL, before bigint NOT NULL,
-                writer bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(), body bytea NOT NULL, PRIMARY KEY(world, version))
-            """,
-            "CREATE INDEX understudy_changes_by_time ON understudy_changes(at)",
-            "INSERT INTO understudy_meta VALUES ('schema', '\(version)')",
-            "INSERT INTO understudy_meta VALUES ('replicas', '')",
-        ] + RecordingSchema.tables
+    static let tables = [
+        "CREATE TABLE understudy_meta(name text PRIMARY KEY, value text NOT NULL)",
+        """
+        CREATE TABLE understudy_replicas(number bigint PRIMARY KEY, name text NOT NULL, token bigint NOT NULL,
+            started timestamptz NOT NULL DEFAULT now(), seen timestamptz NOT NULL DEFAULT now())
+        """,
+        """
+        CREATE TABLE understudy_worlds(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
+            version bigint NOT NULL, beginning bigint NOT NULL, used timestamptz NOT NULL DEFAULT now())
+        """,
+        """
+        CREATE TABLE understudy_rows(world bigint NOT NULL, "table" text NOT NULL, key bytea NOT NULL,
+            place bigint NOT NULL, kind bigint NOT NULL, value bytea NOT NULL, PRIMARY KEY(world, "table", key))
+        """,
+        """
+        CREATE TABLE understudy_changes(world bigint NOT NULL, version bigint NOT NULL, before bigint NOT NULL,
+            writer bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(), body bytea NOT NULL, PRIMARY KEY(world, version))
+        """,
+        "CREATE INDEX understudy_changes_by_time ON understudy_changes(at)",
+        "INSERT INTO understudy_meta VALUES ('schema', '\(version)')",
+        "INSERT INTO understudy_meta VALUES ('replicas', '')",
+    ]
 
     /// The kind of a row that holds a value of the world.
     static let valueKind: Int64 = 3

@@ -48,9 +48,6 @@ package protocol Archive: SharedTexts, AnyObject {
     /// The list of all worlds, with those that this daemon doesn't hold; `nil` where it holds all.
     var directory: (any WorldDirectory)? { get }
 
-    /// The store of recordings that daemons share; `nil` where recordings stay in this process.
-    var recordings: (any RecordingKeeper)? { get }
-
     /// Tries whether an archive that has failed works again.
     func tryAgain()
 
@@ -62,7 +59,6 @@ extension Archive {
     package var isShared: Bool { false }
     package var replica: Int { 0 }
     package var directory: (any WorldDirectory)? { nil }
-    package var recordings: (any RecordingKeeper)? { nil }
     package func tryAgain() {}
 }
 
@@ -118,7 +114,7 @@ package struct ArchivedChange: Sendable {
 extension [ArchivedChange] {
     /// These changes without the values that a later one has, too. If a thousand orders are queued one by one, there
     /// are a thousand values of up to a thousand orders, of which only the last counts.
-    var withLastValues: [ArchivedChange] {
+    package var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
         return map { archived in
@@ -253,9 +249,8 @@ package struct StoreFailure: Error, Equatable {
         self.detail = detail
     }
 
-    package var diagnosis: Diagnosis {
-        Diagnosis("the store of the worlds \(what) (\(detail)): \(advice)")
-    }
+    /// What is wrong, and what to do about it, in one line.
+    package var message: String { "the store of the worlds \(what) (\(detail)): \(advice)" }
 
     private var what: String {
         switch kind {

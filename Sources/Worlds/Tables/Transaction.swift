@@ -1,50 +1,20 @@
 import JOSE
 import Time
 
-/// The tables and values of one world, as a store keeps them. They are only reached through `Snapshot` and
-/// `Transaction`.
-package protocol Tables: AnyObject {
-    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
-    func count<R: Row>(_ type: R.Type) -> Int
-    /// Returns at most `limit` rows in the order in which they were added, after the one with the key `after`, or from
-    /// the first.
-    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R]
-    /// Returns the rows with this value, oldest first.
-    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
-    /// Returns the rows with this value, newest first.
-    func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R]
-    /// Returns the number of rows with this value.
-    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int
-    /// Returns at most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text
-    /// `after`.
-    func rows<R: Row>(_ index: SortedIndex<R>, prefix: String, after: String?, limit: Int) -> [(text: String, row: R)]
-    /// Adds a row, or replaces the one that has its key.
-    func put<R: Row>(_ row: R)
-    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R?
-
-    subscript<V: WorldValue>(value: V.Type) -> V { get set }
-    /// Changes a value in place.
-    func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result
-    /// The world's time.
-    var now: Instant { get }
-    /// The world's generator.
-    var random: Randomness { get set }
-}
-
 /// The queries of both a snapshot and a transaction.
 package protocol TableReading: ~Copyable {
-    var tables: any Tables { get }
+    var tables: MemoryTables { get }
 }
 
 /// Read access to a world's tables, valid only within the closure that gets it.
 package struct Snapshot: ~Copyable, TableReading {
-    package let tables: any Tables
+    package let tables: MemoryTables
 }
 
 /// A change of a world's tables: all of it is committed, or nothing when an error is thrown. If another daemon has
 /// changed the world meanwhile, the closure runs again, so it must do nothing but read and write tables.
 package struct Transaction: ~Copyable, TableReading {
-    package let tables: any Tables
+    package let tables: MemoryTables
 }
 
 extension TableReading where Self: ~Copyable {
@@ -139,6 +109,9 @@ extension Transaction {
         tables.change(type, body)
     }
 
+    /// Makes the value as the world's origin has it, if nobody has used it yet, so that archives keep it.
+    mutating func touch<V: WorldValue>(_ type: V.Type) { self[type] = value(type) }
+
     package subscript<V: WorldValue>(type: V.Type) -> V {
         get { tables[type] }
         _modify { yield &tables[type] }
@@ -157,16 +130,18 @@ extension Transaction {
 }
 
 /// The world's generator, as a value of its tables.
-struct RandomSource: WorldValue {
-    static let name = "random"
+package struct RandomSource: WorldValue {
+    package static let name = "random"
 
-    var generator: Randomness
+    package var generator: Randomness
 
-    init(_ seed: Seed) { generator = Randomness(seed: seed.randomSeed) }
+    package init() { self.init(seed: nil) }
+
+    package init(seed: String?) { generator = Randomness(seed: seed) }
 
     /// Returns whether both are the system's generator, which nearly every change uses, and which has no state to
     /// write.
-    func isWritten(as other: RandomSource) -> Bool {
+    package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }
 }

@@ -6,6 +6,11 @@ import Time
 
 /// A request with its answer, and details about both.
 package final class RecordedExchange: Sendable {
+    /// The header that says why a request was refused.
+    package static let diagnosisHeader = "Understudy-Diagnosis"
+    /// The header that says what is surprising in an answer.
+    package static let noteHeader = "Understudy-Note"
+
     /// The exchange's ID, as in `Understudy-Request`: `r12`.
     package let id: String
     /// The exchange for which the daemon sent itself this request, as Firebase asks the providers; `nil` for a client's
@@ -97,10 +102,10 @@ package final class RecordedExchange: Sendable {
     var number: Int { RecordedExchange.number(of: id) ?? 0 }
 
     /// The diagnosis in a line; `nil` when it wasn't refused.
-    package var diagnosis: String? { response.header(Diagnosis.headerName) }
+    package var diagnosis: String? { response.header(RecordedExchange.diagnosisHeader) }
 
     /// The note in a line: what is surprising about an answer that refuses nothing.
-    package var note: String? { response.header(Note.headerName) }
+    package var note: String? { response.header(RecordedExchange.noteHeader) }
 
     /// Cuts a large body at the end of a character.
     private static func cut(_ body: inout [UInt8]) {

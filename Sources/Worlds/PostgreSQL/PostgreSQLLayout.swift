@@ -4,8 +4,13 @@ import PostgreSQL
 /// Makes the schema and the tables in which worlds are kept. Several daemons may do so at once.
 struct PostgreSQLLayout {
     private let pool: PostgreSQLPool
+    /// The statements that make the tables.
+    private let tables: [String]
 
-    init(_ pool: PostgreSQLPool) { self.pool = pool }
+    init(_ pool: PostgreSQLPool, tables: [String]) {
+        self.pool = pool
+        self.tables = tables
+    }
 
     func prepare() throws(StoreFailure) {
         let connection = try pool.connect()
@@ -57,7 +62,7 @@ struct PostgreSQLLayout {
             let version = Int(text.text(0, 0)) ?? 0
             return version == PostgreSQLSchema.version ? nil : version
         }
-        let calls = PostgreSQLSchema.tables.map { call($0) }
+        let calls = tables.map { call($0) }
         // The calls run one after the other, because a statement can be prepared only when its table exists.
         try run(connection, [PostgreSQLSchema.begin()] + calls + [PostgreSQLSchema.commit()])
         return nil

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import Worlds
 
 /// The recordings of all worlds. Each has a limit, and all together have one; beyond that, the oldest exchange of any
 /// world is dropped.

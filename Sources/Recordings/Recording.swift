@@ -1,5 +1,6 @@
 import HTTPServer
 import Synchronization
+import Worlds
 
 /// The last exchanges of a world, in the order in which they were answered.
 package final class Recording: Sendable {
@@ -39,7 +40,7 @@ package final class Recording: Sendable {
     deinit { store.remove(log) }
 
     /// Adds an exchange, drops the oldest if there are too many, and calls the listeners on the store's queue.
-    func add(_ exchange: RecordedExchange) {
+    package func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
         listeners.tell()
@@ -69,7 +70,7 @@ package final class Recording: Sendable {
     }
 
     /// Empties the recording unless it is shared, because then the replica that resets the world empties it for all.
-    func clearUnshared() {
+    package func clearUnshared() {
         guard store.shared == nil else { return }
         store.clear(log, forgetting: false)
         listeners.tell()

@@ -1,4 +1,6 @@
+import Dispatch
 import Synchronization
+import Worlds
 
 /// The recordings of worlds that this daemon shares with others. Its exchanges are appended before the answer is sent;
 /// reads use copies, which are refreshed on request.
@@ -37,14 +39,14 @@ final class SharedRecordings: Sendable {
                 .recordings,
                 "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
         } catch {
-            notices.tell(.stores, "an exchange can't be recorded: \(error.diagnosis.line)")
+            notices.tell(.stores, "an exchange can't be recorded: \(error.message)")
         }
     }
 }
 
 extension RecordingStore {
     /// Returns the recording of the world of this name.
-    func recording(of world: String) -> Recording {
+    package func recording(of world: String) -> Recording {
         guard let shared else { return Recording(in: self) }
         return shared.mirrors.recording(of: world) { Recording(in: self, of: world) }
     }
@@ -94,7 +96,7 @@ extension RecordingStore {
         try clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
     }
 
-    func clearShared(_ worlds: [String], forgetting: Bool) throws(StoreFailure) {
+    package func clearShared(_ worlds: [String], forgetting: Bool) throws(StoreFailure) {
         try ask(.clear(worlds, keepingRefusals: keepsRefusals && !forgetting))
     }
 
@@ -113,7 +115,7 @@ extension RecordingStore {
     }
 
     /// Ends listening.
-    func close() { shared?.mirrors.close() }
+    package func close() { shared?.mirrors.close() }
 }
 
 /// A store of the recordings of worlds that several daemons share.
@@ -184,4 +186,16 @@ package struct RecordingNews: Sendable {
     package let exchanges: [KeptExchange]
     /// Whether there are more exchanges of these worlds.
     package let hasMore: Bool
+}
+
+extension DispatchQueue {
+    /// Runs `body` on the queue, without blocking the caller's thread.
+    package func run<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            async { continuation.resume(returning: Result(catching: body)) }
+        }
+        return try result.get()
+    }
 }

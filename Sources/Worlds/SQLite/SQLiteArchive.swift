@@ -43,8 +43,7 @@ package final class SQLiteArchive: Archive {
     }
 
     /// Stores the seed's digest, or checks that it equals the stored one.
-    package func begin(with seed: Seed) throws(SQLiteStartFailure) {
-        let digest = seed.digest
+    package func begin(withSeed digest: String) throws(SQLiteStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
             throw SQLiteStartFailure(path, error.detail)

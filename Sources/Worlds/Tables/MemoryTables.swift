@@ -3,11 +3,11 @@ import Time
 
 /// The tables and values of one world, made on first use. It is sendable because it is only used while the world's lock
 /// is held.
-final class MemoryTables: Tables, @unchecked Sendable {
-    /// The seed for values that weren't used yet.
-    private var seed: Seed
-    /// The seed whose rows the tables begin with; `nil` for `seed`.
-    private let rowSeed: Seed?
+package final class MemoryTables: @unchecked Sendable {
+    /// The origin of values that weren't used yet.
+    private var origin: any WorldOrigin
+    /// The origin of the rows that the tables begin with; `nil` for `origin`.
+    private let rowOrigin: (any WorldOrigin)?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
     private let places = RowPlaces()
@@ -20,30 +20,32 @@ final class MemoryTables: Tables, @unchecked Sendable {
     private var changed: [MemoryTable] = []
     private var keepsChanges = false
 
-    init(_ seed: Seed, rows: Seed? = nil) {
-        self.seed = seed
-        rowSeed = rows
+    init(_ origin: any WorldOrigin, rows: (any WorldOrigin)? = nil) {
+        self.origin = origin
+        rowOrigin = rows
     }
 
-    /// Changes the seed for values that weren't used yet. The values of the earlier seed are made first, because it
-    /// mustn't matter whether somebody has used them.
-    func adopt(_ seed: Seed) {
-        _ = table(Account.self)
-        _ = (box(OutcomeQueue.self), box(FaultQueue.self), box(WorldClock.self), box(RandomSource.self))
-        self.seed = seed
+    /// Changes the origin of values that weren't used yet. The tables and values of the earlier origin are made first,
+    /// because it mustn't matter whether somebody has used them.
+    func adopt(_ origin: any WorldOrigin) {
+        for type in self.origin.storedTypes.rows.values { _ = table(type) }
+        for type in self.origin.storedTypes.values.values { use(type) }
+        self.origin = origin
     }
+
+    private func use<V: WorldValue>(_ type: V.Type) { _ = box(type) }
 
     func table<R: Row>(_ type: R.Type) -> MemoryTable {
         if let table = tables[ObjectIdentifier(type)] { return table }
         let table = MemoryTable(
-            StoredRowRules(type), seeded: (rowSeed ?? seed).rows(of: type)?.table, places: places)
+            StoredRowRules(type), seeded: (rowOrigin ?? origin).rows(of: type)?.table, places: places)
         tables[ObjectIdentifier(type)] = table
         return table
     }
 
     private func box<V: WorldValue>(_ type: V.Type) -> Box<V> {
         if let box = values[ObjectIdentifier(type)] { return unsafeDowncast(box, to: Box<V>.self) }
-        let box = Box(V(seed))
+        let box = Box(origin.value(type))
         values[ObjectIdentifier(type)] = box
         return box
     }
@@ -79,11 +81,9 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     // MARK: - Archives
 
-    private lazy var coder = StoredCoder(profiles: seed.format.profiles)
-
     /// Returns the changes since `begin`, as archives keep them.
     func change() throws(StoreFailure) -> WorldChange {
-        let (coder, types) = (coder, seed.format.stored)
+        let (coder, types) = (origin.coder, origin.storedTypes)
         var change = WorldChange()
         for table in changed {
             guard types.rows[table.rules.name] != nil else { throw StoreFailure(.undeclared, table.rules.name) }
@@ -100,7 +100,7 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     /// Applies rows and values of an archive. Those that no part of this program declares are ignored.
     func apply(_ rows: [ArchivedRow], _ values: [ArchivedValue]) throws(StoreFailure) {
-        let (coder, types) = (coder, seed.format.stored)
+        let (coder, types) = (origin.coder, origin.storedTypes)
         for row in rows {
             guard let type = types.rows[row.table] else { continue }
             do throws(StoreFailure) { try table(type).apply(row, coder) } catch {
@@ -124,27 +124,27 @@ final class MemoryTables: Tables, @unchecked Sendable {
 
     // MARK: - Tables
 
-    func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key.keyText)?.row(type) }
+    package func find<R: Row>(_ type: R.Type, _ key: R.Key) -> R? { table(type).find(key.keyText)?.row(type) }
 
-    func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
+    package func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
 
-    func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
+    package func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
         table(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
     }
 
-    func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+    package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
         table(R.self).rows(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
     }
 
-    func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
+    package func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int {
         table(R.self).count(ObjectIdentifier(index), value.keyText)
     }
 
-    func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
+    package func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
         table(R.self).newest(ObjectIdentifier(index), value.keyText, limit: limit).map { $0.row(R.self) }
     }
 
-    func rows<R: Row>(
+    package func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String, after: String?, limit: Int
     ) -> [(text: String, row: R)] {
         table(R.self).rows(prefix: prefix, after: after, limit: limit).map {
@@ -152,22 +152,22 @@ final class MemoryTables: Tables, @unchecked Sendable {
         }
     }
 
-    func put<R: Row>(_ row: R) {
+    package func put<R: Row>(_ row: R) {
         let table = tableToChange(R.self)
         table.put(Stored(row), now: table.rules.droppedAt == nil ? .first : now)
     }
 
-    func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
+    package func remove<R: Row>(_ type: R.Type, _ key: R.Key) -> R? {
         tableToChange(type).remove(key.keyText)?.row(type)
     }
 
-    var now: Instant {
+    package var now: Instant {
         let clock = self.clock ?? box(WorldClock.self)
         self.clock = clock
         return clock.value.now
     }
 
-    subscript<V: WorldValue>(type: V.Type) -> V {
+    package subscript<V: WorldValue>(type: V.Type) -> V {
         get { box(type).value }
         _modify {
             let box = box(type)
@@ -176,13 +176,13 @@ final class MemoryTables: Tables, @unchecked Sendable {
         }
     }
 
-    func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
+    package func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
         let box = box(type)
         keep(box)
         return body(&box.value)
     }
 
-    var random: Randomness {
+    package var random: Randomness {
         get {
             let box = randomSource ?? box(RandomSource.self)
             randomSource = box

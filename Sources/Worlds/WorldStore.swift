@@ -14,26 +14,26 @@ package final class WorldStore: Sendable {
     private let loading = Mutex<Void>(())
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
     /// Whether the archive had the world before this process loaded it.
-    let isKept: Bool
+    package let isKept: Bool
 
     /// State that is only used while the lock is held.
     private struct State: @unchecked Sendable {
-        var seed: Seed
-        /// The seed whose rows aren't archived as long as the world hasn't changed them.
-        var rowSeed: Seed
+        var origin: any WorldOrigin
+        /// The origin whose rows aren't archived as long as the world hasn't changed them.
+        var rowOrigin: any WorldOrigin
         var held: Held
         /// Whether the archive may have another state than `held`, so that the world must be loaded before the next
         /// update.
         var isStale = false
         /// Whether the world was removed, so that further changes are lost.
         var isGone = false
-        /// The number of times that the seed was changed.
-        var seedings = 0
+        /// The number of times that the origin was changed.
+        var originChanges = 0
 
         /// Marks the world as removed. Returns its tables, to be freed outside the lock.
         mutating func becomeGone() -> MemoryTables {
             let tables = held.tables
-            held.tables = MemoryTables(seed)
+            held.tables = MemoryTables(origin)
             (isGone, isStale) = (true, false)
             return tables
         }
@@ -48,58 +48,60 @@ package final class WorldStore: Sendable {
         var tables: MemoryTables
 
         /// Makes a world that is in memory only.
-        init(_ seed: Seed) { (id, version, beginning, tables) = (0, 0, 0, MemoryTables(seed)) }
+        init(_ origin: any WorldOrigin) { (id, version, beginning, tables) = (0, 0, 0, MemoryTables(origin)) }
 
-        init(_ archived: ArchivedWorld, _ seed: Seed, rows: Seed) throws(StoreFailure) {
+        init(_ archived: ArchivedWorld, _ origin: any WorldOrigin, rows: any WorldOrigin) throws(StoreFailure) {
             (id, version, beginning) = (archived.id, archived.version, archived.beginning)
-            tables = MemoryTables(seed, rows: rows)
+            tables = MemoryTables(origin, rows: rows)
             try tables.apply(archived.rows, archived.values)
         }
     }
 
     /// Makes a world that is in memory only.
-    package init(_ name: String, _ seed: Seed) {
+    package init(_ name: String, _ origin: any WorldOrigin) {
         self.name = name
         archive = nil
         isKept = false
-        state = Mutex(State(seed: seed, rowSeed: seed, held: Held(seed)))
+        state = Mutex(State(origin: origin, rowOrigin: origin, held: Held(origin)))
     }
 
     /// Makes a world that is kept in an archive, if there is one.
-    convenience init(
-        _ name: String, _ seed: Seed, keptIn archive: (any Archive)?, makes: Bool = true
+    package convenience init(
+        _ name: String, _ origin: any WorldOrigin, keptIn archive: (any Archive)?, makes: Bool = true
     ) throws(StoreFailure) {
         guard let archive else {
-            self.init(name, seed)
+            self.init(name, origin)
             return
         }
-        try self.init(name, seed, in: archive, makes: makes)
+        try self.init(name, origin, in: archive, makes: makes)
     }
 
     /// Loads the world of this name from the archive. If there is none, makes it; without `makes`, marks it as removed.
-    package init(_ name: String, _ seed: Seed, in archive: any Archive, makes: Bool = true) throws(StoreFailure) {
+    package init(
+        _ name: String, _ origin: any WorldOrigin, in archive: any Archive, makes: Bool = true
+    ) throws(StoreFailure) {
         self.name = name
         self.archive = archive
-        let coder = StoredCoder(profiles: seed.format.profiles)
+        let coder = origin.coder
         let beginning: () throws(StoreFailure) -> [ArchivedValue] = { () throws(StoreFailure) in
             // All daemons have the same clock and generator for a world.
-            [try coder.archived(WorldClock(seed)), try coder.archived(RandomSource(seed))]
+            [try coder.archived(origin.value(WorldClock.self)), try coder.archived(origin.value(RandomSource.self))]
         }
         let archived = try archive.load(name, beginning: makes ? beginning : nil)
         isKept = archived?.wasThere ?? false
         var state = State(
-            seed: seed, rowSeed: seed,
-            held: try archived.map { (archived) throws(StoreFailure) in try Held(archived, seed, rows: seed) }
-                ?? Held(seed))
+            origin: origin, rowOrigin: origin,
+            held: try archived.map { (archived) throws(StoreFailure) in try Held(archived, origin, rows: origin) }
+                ?? Held(origin))
         state.isGone = archived == nil
         self.state = Mutex(state)
     }
 
     /// Whether the world was removed, or never existed.
-    var isGone: Bool { state.withLock { $0.isGone } }
+    package var isGone: Bool { state.withLock { $0.isGone } }
 
     /// Whether changes outlive the process.
-    var lasts: Bool { archive != nil }
+    package var lasts: Bool { archive != nil }
 
     // MARK: - Loading
 
@@ -117,18 +119,20 @@ package final class WorldStore: Sendable {
 
     private func loadAgain(from archive: any Archive) throws(StoreFailure) {
         while true {
-            let (isStale, seed, rowSeed, seedings) = state.withLock { ($0.isStale, $0.seed, $0.rowSeed, $0.seedings) }
+            let (isStale, origin, rowOrigin, originChanges) = state.withLock {
+                ($0.isStale, $0.origin, $0.rowOrigin, $0.originChanges)
+            }
             guard isStale else { return }
             let archived = try archive.load(name, beginning: nil)
             let loaded = try archived.map { (archived) throws(StoreFailure) in
-                try Held(archived, seed, rows: rowSeed)
+                try Held(archived, origin, rows: rowOrigin)
             }
             var news = StoreChange()
             let (isTaken, old) = state.withLock { state -> (Bool, MemoryTables?) in
-                guard state.seedings == seedings else { return (false, nil) }
+                guard state.originChanges == originChanges else { return (false, nil) }
                 // Another daemon may have removed it. A world with another number only has the same name.
                 guard let loaded, loaded.id == state.held.id else { return (true, state.becomeGone()) }
-                let types = seed.format.stored
+                let types = origin.storedTypes
                 news = StoreChange(
                     names: Set(types.rows.keys).union(types.values.keys),
                     isReset: state.held.beginning != loaded.beginning)
@@ -143,13 +147,13 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Loads the world again. Values that weren't used yet come from `seed`, and seeded rows from `rows`.
-    func resume(_ seed: Seed, rows: Seed) throws(StoreFailure) {
+    /// Loads the world again. Values that weren't used yet come from `origin`, and seeded rows from `rows`.
+    package func resume(_ origin: any WorldOrigin, rows: any WorldOrigin) throws(StoreFailure) {
         guard let archive else { return }
         state.withLock { state in
-            (state.seed, state.rowSeed) = (seed, rows)
+            (state.origin, state.rowOrigin) = (origin, rows)
             state.isStale = !state.isGone
-            state.seedings += 1
+            state.originChanges += 1
         }
         try loadIfStale(from: archive)
     }
@@ -215,30 +219,30 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Begins the world anew from a seed, with the changes of `putting`, in one step; `also` runs within it.
-    func reset(
-        to seed: Seed, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
+    /// Begins the world anew from an origin, with the changes of `putting`, in one step; `also` runs within it.
+    package func reset(
+        to origin: any WorldOrigin, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {
         func begin(_ tables: MemoryTables) {
             var transaction = Transaction(tables: tables)
-            transaction.clock = WorldClock(seed)
-            transaction[RandomSource.self] = RandomSource(seed)
+            transaction.clock = origin.value(WorldClock.self)
+            transaction[RandomSource.self] = origin.value(RandomSource.self)
             putting(&transaction)
         }
         func finish(_ state: inout State) {
-            (state.seed, state.rowSeed) = (seed, seed)
-            state.seedings += 1
+            (state.origin, state.rowOrigin) = (origin, origin)
+            state.originChanges += 1
             also()
         }
         guard archive == nil else {
             return try commit(
-                from: seed,
+                from: origin,
                 { tables in
                     begin(tables)
                     return true
                 }, then: finish)
         }
-        let tables = MemoryTables(seed)
+        let tables = MemoryTables(origin)
         begin(tables)
         // The earlier tables are freed outside the lock.
         let old = state.withLock { state in
@@ -250,23 +254,21 @@ package final class WorldStore: Sendable {
         _ = consume old
     }
 
-    /// Changes the seed for values that weren't used yet; the others stay.
-    func adopt(_ seed: Seed) throws(StoreFailure) {
-        // The values of the earlier seed are made first, because it mustn't matter whether somebody has used them.
-        try update { tables in
-            tables[OutcomeQueue.self] = tables.value(OutcomeQueue.self)
-            tables[FaultQueue.self] = tables.value(FaultQueue.self)
-        }
+    /// Changes the origin of values that weren't used yet; the others stay.
+    package func adopt(_ origin: any WorldOrigin) throws(StoreFailure) {
+        // The values of the earlier origin are made first, because it mustn't matter whether somebody has used them.
+        let types = state.withLock { $0.origin.storedTypes.values }.sorted { $0.key < $1.key }.map(\.value)
+        try update { tables in for type in types { tables.touch(type) } }
         state.withLock { state in
-            state.seed = seed
-            state.held.tables.adopt(seed)
+            state.origin = origin
+            state.held.tables.adopt(origin)
         }
     }
 
     /// Removes the world from memory and archive. Changes by requests that still run are lost. Returns `false` when it
     /// was removed before. If removing fails, the world is unchanged.
     @discardableResult
-    func remove() throws(StoreFailure) -> Bool {
+    package func remove() throws(StoreFailure) -> Bool {
         let (isRemoved, old) = try state.withLock { (state) throws(StoreFailure) -> (Bool, MemoryTables?) in
             guard !state.isGone else { return (false, nil) }
             let isRemoved = try archive?.remove(state.held.id) ?? true
@@ -282,9 +284,9 @@ package final class WorldStore: Sendable {
     private static let attempts = 8
 
     /// Runs a change and commits it. `run` returns `false` if its changes shall be undone, and may run several times;
-    /// `then` runs once, after the commit. With `seed`, the world begins anew from it.
+    /// `then` runs once, after the commit. With `origin`, the world begins anew from it.
     private func commit(
-        from seed: Seed? = nil, _ run: (MemoryTables) -> Bool, then: (inout State) -> Void = { _ in }
+        from origin: (any WorldOrigin)? = nil, _ run: (MemoryTables) -> Bool, then: (inout State) -> Void = { _ in }
     ) throws(StoreFailure) {
         guard let archive else { return }
         var news = StoreChange()
@@ -292,7 +294,7 @@ package final class WorldStore: Sendable {
         for attempt in 0..<WorldStore.attempts {
             try loadIfStale(from: archive)
             let isDone = try state.withLock { (state) throws(StoreFailure) -> Bool in
-                try self.attempt(&state, to: archive, isLocking: attempt > 0, from: seed, run, then, &news)
+                try self.attempt(&state, to: archive, isLocking: attempt > 0, from: origin, run, then, &news)
             }
             if isDone { return }
         }
@@ -301,7 +303,7 @@ package final class WorldStore: Sendable {
 
     /// Makes one attempt to commit. Returns `false` when another attempt is needed.
     private func attempt(
-        _ state: inout State, to archive: any Archive, isLocking: Bool, from seed: Seed?,
+        _ state: inout State, to archive: any Archive, isLocking: Bool, from origin: (any WorldOrigin)?,
         _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ news: inout StoreChange
     ) throws(StoreFailure) -> Bool {
         guard !state.isStale else { return false }
@@ -310,7 +312,7 @@ package final class WorldStore: Sendable {
         func make(_ changes: [ArchivedChange]) throws(StoreFailure) -> WorldChange? {
             for change in changes.withLastValues { try apply(change, to: &state, &news) }
             guard !state.isStale else { return nil }
-            let tables = seed.map { MemoryTables($0) } ?? state.held.tables
+            let tables = origin.map { MemoryTables($0) } ?? state.held.tables
             tables.begin()
             guard run(tables) else {
                 tables.undo()
@@ -318,7 +320,7 @@ package final class WorldStore: Sendable {
             }
             changed = tables
             var change = try tables.change()
-            change.isReset = seed != nil
+            change.isReset = origin != nil
             return change.isEmpty ? nil : change
         }
         let outcome: CommitOutcome
@@ -337,7 +339,7 @@ package final class WorldStore: Sendable {
         switch outcome {
         case .committed(let version):
             changed?.commit()
-            if let changed, seed != nil {
+            if let changed, origin != nil {
                 state.held.tables = changed
                 state.held.beginning = version
             }
@@ -365,7 +367,7 @@ package final class WorldStore: Sendable {
     /// Applies the changes that other daemons have made before this call, so that a later read has them. A stale world
     /// is loaded again.
     @discardableResult
-    func refresh() throws(StoreFailure) -> StoreNews {
+    package func refresh() throws(StoreFailure) -> StoreNews {
         guard let archive else { return .same }
         var found = StoreNews.same
         while true {
@@ -414,7 +416,7 @@ package final class WorldStore: Sendable {
         }
         let change = archived.change
         if change.isReset {
-            state.held.tables = MemoryTables(state.seed, rows: state.rowSeed)
+            state.held.tables = MemoryTables(state.origin, rows: state.rowOrigin)
             state.held.beginning = archived.version
             news.isReset = true
         }
@@ -426,7 +428,7 @@ package final class WorldStore: Sendable {
 
     /// Calls `body` each time after changes by other daemons were applied, on the same thread and without a lock on the
     /// world's tables. `body` may read them, but neither refresh nor change them.
-    func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
+    package func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
         listeners.withLock { $0.append(body) }
     }
 

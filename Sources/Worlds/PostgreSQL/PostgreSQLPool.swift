@@ -8,7 +8,7 @@ import Time
 ///
 /// While the server can't be reached, requests are refused at once, and one of them tries to connect every now and
 /// then.
-final class PostgreSQLPool: Sendable {
+package final class PostgreSQLPool: Sendable {
     /// A connection, used by one thread at a time.
     private struct Held: @unchecked Sendable {
         let connection: PostgreSQLConnection
@@ -35,7 +35,7 @@ final class PostgreSQLPool: Sendable {
     /// The time that connecting may take.
     static let connectLimit = Duration.seconds(3)
     /// The time that an answer may take. The server's own limits are shorter, and their errors say more.
-    static let answerLimit = Duration.seconds(8)
+    package static let answerLimit = Duration.seconds(8)
     /// The time between two attempts to reach a server that can't be reached.
     private static let pause = Duration.milliseconds(500)
 
@@ -62,7 +62,7 @@ final class PostgreSQLPool: Sendable {
 
     /// Runs `body` with a connection. If the connection turns out to have ended before anything was changed, `body`
     /// runs once more with another one.
-    func use<Value>(
+    package func use<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Value {
         var isRepeated = false
@@ -81,7 +81,7 @@ final class PostgreSQLPool: Sendable {
     }
 
     /// Runs `body` with a connection, once.
-    func useOnce<Value>(
+    package func useOnce<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
         let held = try take()

@@ -81,8 +81,8 @@ package protocol WorldValue: Codable, Sendable {
     /// A unique name, made of its owner and what it is, such as `mail.inbox`. Archives keep the value under this name,
     /// and the names of its fields are a stored format, as a row's are.
     static var name: String { get }
-    /// Makes the value that a new world has.
-    init(_ seed: Seed)
+    /// Makes the value that a new world has, if its origin says nothing else.
+    init()
 
     /// Returns whether the value is known to be encoded like `other`. With `false`, it is encoded to find out.
     func isWritten(as other: Self) -> Bool
@@ -90,6 +90,18 @@ package protocol WorldValue: Codable, Sendable {
 
 extension WorldValue {
     package func isWritten(as other: Self) -> Bool { false }
+}
+
+/// What worlds begin with: the rows and values that their tables have before anything is changed. A seed is one.
+package protocol WorldOrigin: Sendable {
+    /// The types of rows and values that the world can hold.
+    var storedTypes: StoredTypes { get }
+    var coder: StoredCoder { get }
+
+    /// Returns the rows of this type with which every world begins; `nil` when there are none.
+    func rows<R: Row>(of type: R.Type) -> SeededTable<R>?
+    /// Returns the value of this type that a new world has.
+    func value<V: WorldValue>(_ type: V.Type) -> V
 }
 
 /// A row of any type, as a table in memory keeps it. Its content never changes: a changed row is stored anew.

@@ -1,14 +1,18 @@
 import PostgreSQL
+import Worlds
 
 /// Keeps the recordings of worlds in a PostgreSQL database.
-final class PostgreSQLRecordings: RecordingKeeper {
+package final class PostgreSQLRecordings: RecordingKeeper {
     /// Returns how much a recording may exceed a limit before the oldest exchanges are removed. It is a tenth, because
     /// each removal reads the whole recording.
     private static func slack(_ limit: Int) -> Int { limit / 10 }
 
     private let pool: PostgreSQLPool
 
-    init(_ pool: PostgreSQLPool) { self.pool = pool }
+    /// The statements that make the tables of recordings.
+    package static let tables = RecordingSchema.tables
+
+    package init(_ pool: PostgreSQLPool) { self.pool = pool }
 
     @discardableResult
     private func run(_ calls: [PostgreSQLCall]) throws(StoreFailure) -> [PostgreSQLResult] {
@@ -19,7 +23,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
 
     // MARK: - Appending
 
-    func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)? {
+    package func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)? {
         let (world, size) = (PostgreSQLValue.text(exchange.world), PostgreSQLValue.integer(Int64(exchange.size)))
         let calls = [
             RecordingSchema.begin(), RecordingSchema.hurry(), RecordingSchema.count(size),
@@ -64,7 +68,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
 
     // MARK: - Reading
 
-    func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews {
+    package func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews {
         let names = PostgreSQLValue.texts(worlds.map(\.name))
         // All calls see the same moment, so that a world's summary fits its exchanges.
         let results = try run([
@@ -78,7 +82,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
             hasMore: exchanges.count >= RecordingSchema.pageCount || most >= RecordingSchema.worldCount)
     }
 
-    func summaries() throws(StoreFailure) -> [RecordingSummary] {
+    package func summaries() throws(StoreFailure) -> [RecordingSummary] {
         PostgreSQLRecordings.summaries(try run([RecordingSchema.summaries()])[0])
     }
 
@@ -99,7 +103,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
 
     // MARK: - Clearing
 
-    func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure) {
+    package func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure) {
         guard !worlds.isEmpty else { return }
         let names = PostgreSQLValue.texts(worlds)
         var calls = [RecordingSchema.begin(), RecordingSchema.lock()]
@@ -113,7 +117,7 @@ final class PostgreSQLRecordings: RecordingKeeper {
         try run(calls + [RecordingSchema.commit()])
     }
 
-    func refusedByGoneWorlds(
+    package func refusedByGoneWorlds(
         known: Set<Int>
     ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange]) {
         let results = try run([
@@ -125,9 +129,5 @@ final class PostgreSQLRecordings: RecordingKeeper {
         )
     }
 
-    func forgetGoneWorlds() throws(StoreFailure) { try run([RecordingSchema.forgetGone()]) }
-}
-
-extension PostgreSQLArchive {
-    package var recordings: (any RecordingKeeper)? { PostgreSQLRecordings(pool) }
+    package func forgetGoneWorlds() throws(StoreFailure) { try run([RecordingSchema.forgetGone()]) }
 }

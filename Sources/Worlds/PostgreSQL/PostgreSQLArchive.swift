@@ -10,7 +10,7 @@ import Time
 /// changes that others have made since. Queries are answered from memory, so they cost the same however many rows there
 /// are.
 package final class PostgreSQLArchive: Archive {
-    let pool: PostgreSQLPool
+    package let pool: PostgreSQLPool
     /// A number that is in this daemon's changes, and in no other's.
     let writer: Int64
     private let membership: Mutex<Membership>
@@ -30,7 +30,8 @@ package final class PostgreSQLArchive: Archive {
     ///
     /// - Parameter url: A URL that libpq can read. With `#temporary` at its end, everything is in a schema of its own,
     ///   which is dropped when the archive is closed.
-    package init(_ url: String) throws(PostgreSQLStartFailure) {
+    /// - Parameter tables: Statements that make further tables, which the archive itself doesn't use.
+    package init(_ url: String, with tables: [String] = []) throws(PostgreSQLStartFailure) {
         CertificateDigests.prepare()
         let suffix = "#temporary"
         isTemporary = url.hasSuffix(suffix)
@@ -46,7 +47,7 @@ package final class PostgreSQLArchive: Archive {
         pool = PostgreSQLPool(address, schema: schema)
         membership = Mutex(Membership(number: 0))
         do throws(StoreFailure) {
-            try PostgreSQLLayout(pool).prepare()
+            try PostgreSQLLayout(pool, tables: PostgreSQLSchema.tables + tables).prepare()
             try join()
         } catch { throw PostgreSQLStartFailure("\(address.title): \(error.detail)") }
         startUpkeep()
@@ -85,8 +86,7 @@ package final class PostgreSQLArchive: Archive {
     }
 
     /// Stores the seed's digest, or checks that it equals the stored one.
-    package func begin(with seed: Seed) throws(PostgreSQLStartFailure) {
-        let digest = seed.digest
+    package func begin(withSeed digest: String) throws(PostgreSQLStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
             throw PostgreSQLStartFailure("\(pool.address.title): \(error.detail)")

@@ -1,98 +1,6 @@
 import JOSE
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// The types of rows and values that a world can hold, by the names under which archives keep them: the core's and the
-/// providers'.
-package struct StoredTypes: Sendable {
-    package let rows: [String: any Row.Type]
-    package let values: [String: any WorldValue.Type]
-    /// The names that several different types have.
-    package let ambiguous: Set<String>
-
-    /// `rows` are the types of the daemon itself.
-    init(
-        _ providers: [any Provider.Type], rows otherRows: [any Row.Type] = []
-    ) {
-        var rows: [String: any Row.Type] = [:]
-        var values: [String: any WorldValue.Type] = [:]
-        var ambiguous: Set<String> = []
-        for type in StoredTypes.coreRows + otherRows + providers.flatMap({ $0.facts.rows }) {
-            if let known = rows.updateValue(type, forKey: type.tableName), known != type {
-                ambiguous.insert(type.tableName)
-            }
-        }
-        for type in StoredTypes.coreValues + providers.flatMap({ $0.facts.values }) {
-            if let known = values.updateValue(type, forKey: type.name), known != type { ambiguous.insert(type.name) }
-        }
-        self.rows = rows
-        self.values = values
-        self.ambiguous = ambiguous
-    }
-
-    private static let coreRows: [any Row.Type] = [Account.self, InboxMessage.self, StoredKeys.self]
-    private static let coreValues: [any WorldValue.Type] = [
-        FaultQueue.self, Inbox.self, OutcomeQueue.self, PlayedScenarios.self, PreparedWorld.self, RandomSource.self,
-        StoredSeed.self, WorldClock.self,
-    ]
-}
-
-extension Row {
-    package static var tableName: String { table.name }
-}
-
-extension Inbox {
-    package static let name = "mail.inbox"
-}
-
-/// Encodes rows and values as JSON, and decodes them.
-package struct StoredCoder: Sendable {
-    private let decoder: JSONDecoder
-    private let encoder = JSONEncoder()
-
-    /// `profiles` are the types of accounts' profiles: `SeedFormat.profiles`.
-    package init(profiles: [any AccountProfile.Type]) {
-        decoder = JSONDecoder()
-        if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = profiles }
-        if let key = CodingUserInfoKey.jsonAsText { (decoder.userInfo[key], encoder.userInfo[key]) = (true, true) }
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    }
-
-    package func encode(_ value: some Encodable) throws(StoreFailure) -> String {
-        do { return String(decoding: try encoder.encode(value), as: UTF8.self) } catch {
-            throw StoreFailure(.undeclared, "\(type(of: value)) can't be written: \(StoredCoder.reason(error))")
-        }
-    }
-
-    package func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws(StoreFailure) -> Value {
-        do { return try decoder.decode(type, from: Data(text.utf8)) } catch {
-            throw StoreFailure(.unreadable, "\(type) can't be read: \(StoredCoder.reason(error))")
-        }
-    }
-
-    /// Returns a value as archives keep it.
-    func archived<V: WorldValue>(_ value: V) throws(StoreFailure) -> ArchivedValue {
-        ArchivedValue(name: V.name, value: try encode(value))
-    }
-
-    /// Returns the path at which decoding failed. It doesn't repeat the value, which may be a secret.
-    private static func reason(_ error: any Error) -> String {
-        let context: DecodingError.Context
-        switch error as? DecodingError {
-        case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found),
-            .dataCorrupted(let found):
-            context = found
-        default: return "\(type(of: error))"
-        }
-        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? "not what is expected" : "not what is expected at \(path)"
-    }
-}
+import Worlds
 
 /// The seed that a world got while the daemon ran, as archives keep it.
 struct StoredSeed: WorldValue {
@@ -105,7 +13,7 @@ struct StoredSeed: WorldValue {
     /// A digest of both; `nil` where `document` is.
     private(set) var digest: String?
 
-    init(_ seed: Seed) {}
+    init() {}
 
     /// `rows` is the seed with which the world began; `nil` for the daemon's.
     init(of seed: Seed, rows: Seed?) {
@@ -225,13 +133,13 @@ extension SharedTexts {
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
         let stored = keys.compactMap { StoredKey($0) }
         guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a key can't be written") }
-        let text = try StoredCoder(profiles: []).encode(stored)
+        let text = try StoredCoder().encode(stored)
         let kept = try self.text(name, orKeep: text)
         return kept == text ? keys : try read(kept)
     }
 
     private func read(_ text: String) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
-        let stored = try StoredCoder(profiles: []).decode([StoredKey].self, from: text)
+        let stored = try StoredCoder().decode([StoredKey].self, from: text)
         let keys = stored.compactMap(\.named)
         guard keys.count == stored.count else { throw StoreFailure(.unreadable, "a key can't be read") }
         return keys

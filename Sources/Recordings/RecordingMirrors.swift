@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import Worlds
 
 /// Copies the exchanges that all replicas have recorded into this process, for worlds that somebody reads or listens
 /// to. Requests that come at the same time are served together.
@@ -24,6 +25,9 @@ final class RecordingMirrors: Sendable {
         let question: Question
         let done: @Sendable (StoreFailure?) -> Void
     }
+
+    /// The number of recordings above which those that nobody has any more are removed.
+    private static let limit = 20_000
 
     private struct Mirror {
         weak var recording: Recording?
@@ -60,7 +64,7 @@ final class RecordingMirrors: Sendable {
             if let there = state.mirrors[world]?.recording { return there }
             let made = make()
             state.mirrors[world, default: Mirror()].recording = made
-            if state.mirrors.count > 2 * WorldRegistry.limit {
+            if state.mirrors.count > RecordingMirrors.limit {
                 state.mirrors = state.mirrors.filter { $0.value.recording != nil }
             }
             return made

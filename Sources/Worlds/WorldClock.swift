@@ -1,0 +1,49 @@
+import Time
+
+/// A world's clock: the machine's time, moved or frozen. It never leaves the years 1970 to 9999.
+package struct WorldClock: WorldValue {
+    package static let name = "clock"
+
+    private var offset = TimeSpan.zero
+    private var frozenAt: Instant?
+
+    /// Makes a clock that shows the machine's time.
+    package init() {}
+
+    package var isFrozen: Bool { frozenAt != nil }
+
+    package var now: Instant { frozenAt ?? MachineClock.now + offset }
+
+    /// Moves the clock forward. Returns `false`, and changes nothing, if it would leave the years 1970 to 9999.
+    package mutating func advance(by span: TimeSpan) -> Bool {
+        guard let time = now.advanced(by: span) else { return false }
+        if isFrozen { frozenAt = time } else { offset = offset + span }
+        return true
+    }
+
+    /// Returns how far the clock was moved since it was equal to `other`.
+    package func distance(from other: WorldClock) -> TimeSpan {
+        if let frozenAt, let before = other.frozenAt { return frozenAt - before }
+        return offset - other.offset
+    }
+
+    package mutating func set(_ time: Instant) {
+        if isFrozen { frozenAt = time }
+        offset = time - MachineClock.now
+    }
+
+    package mutating func freeze(_ freeze: Bool) {
+        if freeze {
+            frozenAt = now
+        } else if let time = frozenAt {
+            frozenAt = nil
+            offset = time - MachineClock.now
+        }
+    }
+
+    /// Returns to the machine's time.
+    package mutating func reset() {
+        offset = .zero
+        frozenAt = nil
+    }
+}
