@@ -12,7 +12,7 @@ struct CompareCommand: ParsableCommand {
         discussion: """
             The recording is an HTTP archive (HAR) of a sign-in with your own account and client, as browsers and proxies write \
             it. A seed must have that client. Tokens, times and IDs aren't compared, and secrets are masked in the output. Exits \
-            1 when something differs.
+            1 when something differs, or nothing could be compared.
             """)
 
     @Argument(help: "The HTTP archive.", completion: .file())
@@ -46,12 +46,28 @@ struct CompareCommand: ParsableCommand {
             findings = try Comparison.run(
                 HARFile(bytes, name: file), seeds: inputs, asOf: asOf, account: account)
         } catch {
-            Terminal.complain("understudy: \(error)")
+            Terminal.complain(CompareCommand.visible("understudy: \(error)", ofOneLine: false))
             throw ExitCode(1)
         }
-        let isSame = findings.allSatisfy { $0.differences.isEmpty }
-        if json { Terminal.print(CompareCommand.document(findings).indented()) } else { CompareCommand.print(findings) }
+        if json {
+            let document = CompareCommand.document(findings).indented()
+            Terminal.print(CompareCommand.visible(document, ofOneLine: false))
+        } else {
+            CompareCommand.print(findings)
+        }
+        let isSame = findings.contains(where: \.isCompared) && findings.allSatisfy { $0.differences.isEmpty }
         if !isSame { throw ExitCode(1) }
+    }
+
+    /// Returns a text with U+FFFD in place of each control character, so that no recording writes escape sequences to a
+    /// terminal. Line breaks of a text of several lines stay.
+    private static func visible(_ text: String, ofOneLine isLine: Bool = true) -> String {
+        var visible = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.properties.generalCategory == .control && (isLine || scalar != "\n")
+            visible.append(isControl ? "\u{FFFD}" : scalar)
+        }
+        return String(visible)
     }
 
     private static func print(_ findings: [Comparison.Finding]) {
@@ -59,11 +75,12 @@ struct CompareCommand: ParsableCommand {
             switch finding.outcome {
             case .skipped(let reason):
                 guard reason != Comparison.otherHost else { continue }
-                Terminal.print("skipped  \(finding.number)  \(finding.title): \(reason)")
+                Terminal.print(visible("skipped  \(finding.number)  \(finding.title): \(reason)"))
             case .compared(let differences):
-                Terminal.print("\(differences.isEmpty ? "same   " : "DIFFERS")  \(finding.number)  \(finding.title)")
+                let verdict = differences.isEmpty ? "same   " : "DIFFERS"
+                Terminal.print(visible("\(verdict)  \(finding.number)  \(finding.title)"))
                 for difference in differences {
-                    Terminal.print("           \(difference.kind.rawValue): \(difference.text)")
+                    Terminal.print(visible("           \(difference.kind.rawValue): \(difference.text)"))
                 }
             }
         }

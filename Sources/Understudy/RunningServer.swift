@@ -107,8 +107,8 @@ public final class RunningServer: Sendable {
         dispatcher.endpoint(method, host, path)
     }
 
-    /// The first person of the seed.
-    package var firstAccount: String? { worlds.main.seed.people.rows.first?.id }
+    /// The IDs of the people of the seed.
+    package var accounts: [String] { worlds.main.seed.people.rows.map(\.id) }
 
     /// Returns a report on all worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }

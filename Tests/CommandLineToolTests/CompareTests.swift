@@ -43,7 +43,9 @@ private struct Archive {
         entries.append(["startedDateTime": began, "request": request, "response": response])
     }
 
-    func compare(_ arguments: String...) throws -> Shell.Result {
+    func compare(_ arguments: String...) throws -> Shell.Result { try compare(arguments) }
+
+    func compare(_ arguments: [String]) throws -> Shell.Result {
         let data = try JSONSerialization.data(withJSONObject: ["log": ["version": "1.2", "entries": entries]])
         return try Archive.compare(String(decoding: data, as: UTF8.self), arguments)
     }
@@ -86,7 +88,7 @@ struct CompareTests {
             type: tokenType)
         try archive.add(
             "GET", "https://api.github.com/user/emails",
-            headers: ["Authorization": "token gho_16C7e42F292c6912E7710c838347Ae178B4a"],
+            headers: ["Authorization": "token \(token["access_token"] as? String ?? "gho_16C7e42F292c")"],
             answer: [["email": "octocat@github.com", "primary": true, "verified": true, "visibility": "public"]])
         try archive.add(
             "POST", CompareTests.token, sent: CompareTests.redeem, headers: json,
@@ -227,6 +229,164 @@ struct CompareTests {
         #expect(entries[1]["skipped"] as? String == "another host")
         let kinds = (entries[2]["differences"] as? [[String: String]])?.compactMap { $0["kind"] }
         #expect(kinds?.contains("member") == true)
+    }
+
+    /// A redemption of a code at GitHub that a backend recorded, and a use of its token.
+    private func backend(status: Int = 200, answer: Any) throws -> Archive {
+        var archive = Archive()
+        try archive.add(
+            "POST", CompareTests.token, sent: CompareTests.redeem,
+            headers: ["Accept": "application/json", "Expect": "100-continue"], status: status, answer: answer)
+        try archive.add(
+            "GET", "https://api.github.com/user",
+            headers: ["Authorization": "Bearer gho_16C7e42F292c6912E7710c838347Ae178B4a"], answer: ["login": "octocat"])
+        return archive
+    }
+
+    @Test(
+        "what needs a code or token that the recording doesn't show being issued isn't compared, unless it was refused")
+    func missingCodes() throws {
+        let alone = try backend(answer: ["access_token": "gho_16C7e42F292c6912E7710c838347Ae178B4a"]).compare()
+        #expect(
+            alone.output == """
+                skipped  1  POST github.com/login/oauth/access_token: this request needs a code which the recording doesn't \
+                show being issued
+                skipped  2  GET api.github.com/user: this request needs a token which wasn't issued here
+                0 answers compared, 0 differ; 2 skipped, 0 at hosts that aren't played
+
+                """)
+        // Nothing was compared, so nothing is known to be the same.
+        #expect(alone.status == 1)
+        let refused = try backend(
+            answer: [
+                "error": "bad_verification_code", "error_description": "The code passed is incorrect or expired.",
+                "error_uri": "https://docs.github.com/apps/managing-oauth-apps/"
+                    + "troubleshooting-oauth-app-access-token-request-errors/#bad-verification-code",
+            ]
+        ).compare()
+        #expect(refused.status == 0 && refused.output.contains("same     1  POST"), "\(refused)")
+        #expect(refused.output.contains("needs a token which the recording doesn't show being issued"), "\(refused)")
+        #expect(try Archive().compare().status == 1)
+    }
+
+    @Test(
+        "an answer that can't be read differs from one that can",
+        arguments: [#"{"access_token":"gho_16C7e42F292c6912E77"#, "<html>sign in</html>", "not JSON"])
+    func unread(answer: String) throws {
+        var archive = Archive()
+        try archive.add("GET", "https://appleid.apple.com/auth/keys", answer: answer)
+        let result = try archive.compare()
+        #expect(result.status == 1)
+        #expect(result.output.contains("form: a body that can't be read as JSON there, JSON here"), "\(result)")
+    }
+
+    @Test("a word of the protocol that is another here stays as it is in later requests")
+    func protocolWords() throws {
+        var archive = try gitHub(
+            token: [
+                "access_token": "gho_16C7e42F292c6912E77", "token_type": "authorization_code", "scope": "user:email",
+            ])
+        try archive.add(
+            "POST", "https://oauth2.googleapis.com/token",
+            sent: [
+                "client_id": "example.apps.googleusercontent.com", "client_secret": "google-secret-for-tests",
+                "grant_type": "authorization_code", "code": "nonsense",
+                "redirect_uri": "http://localhost:3000/callback",
+            ], status: 400, answer: ["error": "invalid_grant", "error_description": "Malformed auth code."])
+        let result = try archive.compare()
+        #expect(result.output.contains("6 answers compared, 1 differ"), "\(result)")
+        #expect(result.output.contains("same     7  POST oauth2.googleapis.com/token\n"), "\(result)")
+    }
+
+    @Test("a token that is sent as the user name of Basic credentials is another here, too")
+    func basicToken() throws {
+        var archive: Archive = try gitHub()
+        let basic = Data("gho_16C7e42F292c6912E7710c838347Ae178B4a:x-oauth-basic".utf8).base64EncodedString()
+        try archive.add(
+            "GET", "https://api.github.com/user/emails", headers: ["Authorization": "Basic \(basic)"],
+            answer: [["email": "octocat@github.com", "primary": true, "verified": true, "visibility": "public"]])
+        let result = try archive.compare()
+        #expect(result.status == 0 && result.output.contains("6 answers compared, 0 differ"), "\(result)")
+    }
+
+    @Test("redirects and forms that lead elsewhere differ")
+    func destinations() throws {
+        var archive = Archive()
+        let query = "client_id=\(GitHubFixture.automatic)&state=xyz&redirect_uri=https%3A%2F%2Fexample.com%2Fcallback"
+        let end = "code=3bec265c28d40387c511&state=xyz&iss=https%3A%2F%2Fgithub.com%2Flogin%2Foauth"
+        for address in ["https://example.com/callback", "https://example.com/other", "https://example.org/callback"] {
+            try archive.add(
+                "GET", "https://github.com/login/oauth/authorize?\(query)", status: 302, location: "\(address)?\(end)")
+        }
+        try archive.add(
+            "GET",
+            "https://appleid.apple.com/auth/authorize?client_id=com.example.web&response_type=code&state=s&scope=name"
+                + "&redirect_uri=https%3A%2F%2Fexample.com%2Fcallback&response_mode=form_post",
+            answer: "<html>sign in</html>", type: "text/html;charset=UTF-8")
+        try archive.add(
+            "POST", "https://example.com/elsewhere",
+            sent: ["state": "s", "code": "c68eafb759bcc49d9b9", "user": #"{"name":{}}"#], answer: "hi")
+        let result = try archive.compare()
+        for line in [
+            "same     1  GET", "leads to example.com/other there, to example.com/callback here",
+            "leads to example.org/callback there, to example.com/callback here",
+            "leads to example.com/elsewhere there, to example.com/callback here", "4 answers compared, 3 differ",
+        ] {
+            #expect(result.output.contains(line), "\(line): \(result)")
+        }
+    }
+
+    @Test("an account that the seed doesn't have ends it at once")
+    func unknownAccount() throws {
+        let result = try gitHub().compare("--account", "nobody")
+        #expect(result.status == 1 && result.output.isEmpty)
+        #expect(result.errors.contains("--account: no account \"nobody\" is seeded; expected \"ada\""), "\(result)")
+        #expect(try gitHub().compare("--account", "ada").status == 0)
+    }
+
+    @Test("no control character of the recording reaches the terminal", arguments: [[], ["--json"]])
+    func controlCharacters(options: [String]) throws {
+        var archive = Archive()
+        try archive.add(
+            "GET", "https://api.github.com/user/\u{9B}2J", headers: ["Authorization": "Bearer gho_nobody"], status: 401,
+            answer: [
+                "message": "Bad \u{1B}]0;x\u{7}\r\ncredentials  für alle", "documentation_url": "x", "status": "401",
+            ])
+        try archive.add(
+            "GET", "https://api.github.com/user", headers: ["Authorization": "Bearer gho_nobody"], status: 401,
+            answer: [
+                "message": "Bad \u{1B}]0;x\u{7}\r\ncredentials  für alle", "documentation_url": "x", "status": "401",
+            ])
+        let result = try archive.compare(options)
+        let controls = result.output.unicodeScalars.filter { $0.properties.generalCategory == .control && $0 != "\n" }
+        #expect(controls.isEmpty, "\(controls)")
+        #expect(result.output.contains("credentials  für alle"), "\(result)")
+        if options.isEmpty {
+            #expect(result.output.contains("Bad \u{FFFD}]0;x\u{FFFD}\u{FFFD}\u{FFFD}credentials"), "\(result)")
+        }
+    }
+
+    @Test("the end of Microsoft's texts, which is another in every answer, isn't compared")
+    func traces() throws {
+        let text =
+            "AADSTS700016: Application with identifier 'x' was not found in the directory 'common'. This can happen if the "
+            + "application has not been installed by the administrator of the tenant or consented to by any user in the "
+            + "tenant. You may have sent your authentication request to the wrong tenant."
+        var archive = Archive()
+        for text in [
+            "\(text)\r\nTrace ID: 1\r\nCorrelation ID: 2\r\nTimestamp: 2024-01-01 00:00:00Z",
+            "\(text) Trace ID: 1 Correlation ID: 2 Timestamp: 2024-01-01 00:00:00Z",
+            "\(text.dropLast(7))house. Trace ID: 1 Correlation ID: 2 Timestamp: 2024-01-01 00:00:00Z",
+        ] {
+            try archive.add(
+                "POST", "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+                sent: ["client_id": "x", "grant_type": "authorization_code"], status: 400,
+                answer: ["error": "unauthorized_client", "error_description": text])
+        }
+        let result = try archive.compare()
+        #expect(result.output.components(separatedBy: "error_description: ").count == 2, "\(result)")
+        #expect(result.output.contains("wrong house.\" there, "), "\(result)")
+        #expect(!result.output.contains("Trace ID"), "\(result)")
     }
 
     @Test(

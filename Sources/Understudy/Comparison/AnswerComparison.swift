@@ -8,7 +8,8 @@ import JSON
 package struct Difference: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case status
-        /// The form of the answer: its content type, the type of a value, a token that is a JWT or not.
+        /// The form of the answer: its content type, whether it can be read, where a redirect leads, the type of a value,
+        /// a token that is a JWT or not.
         case form
         /// A member or parameter that only one of the two has.
         case member
@@ -40,11 +41,13 @@ struct AnswerComparison {
     private static let tolerance: Int64 = 5
 
     private(set) var differences: [Difference] = []
+    /// The host that was asked, to which a redirect without a host leads.
+    private let host: String
     /// Returns the value here of a value in the recording.
     private let translated: (String) -> String
     private var isRefusal = false
 
-    init(translated: @escaping (String) -> String) { self.translated = translated }
+    init(host: String, translated: @escaping (String) -> String) { (self.host, self.translated) = (host, translated) }
 
     // MARK: - Answers
 
@@ -59,18 +62,31 @@ struct AnswerComparison {
                 "WWW-Authenticate \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") there, "
                     + "\(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") here")
         }
-        if let location = theirs.header("Location"), let own = ours.header("Location") { compare(location, own) }
-        guard let bodies = AnswerComparison.body(of: theirs), let own = AnswerComparison.body(of: ours) else { return }
-        isRefusal = theirs.status >= 400 || bodies["error"] != nil
-        compare(bodies, own, at: "")
+        switch (theirs.header("Location"), ours.header("Location")) {
+        case (let location?, let own?):
+            compareDestinations(location, own)
+            compareParameters(AnswerComparison.parameters(of: location), AnswerComparison.parameters(of: own))
+        case (nil, nil): break
+        case (let location, _):
+            add(.member, location == nil ? "Location is here, not there" : "Location is there, not here")
+        }
+        let bodies = (Body(of: theirs), Body(of: ours))
+        guard case (.value(let body), .value(let own)) = bodies else {
+            if types.0 == types.1, bodies.0.title != bodies.1.title {
+                add(.form, "\(bodies.0.title) there, \(bodies.1.title) here")
+            }
+            return
+        }
+        isRefusal = theirs.status >= 400 || body["error"] != nil
+        compare(body, own, at: "")
     }
 
-    /// Compares the addresses of redirects, with their parameters.
-    mutating func compare(_ theirs: String, _ ours: String) {
-        let places = (AnswerComparison.path(of: translated(theirs)), AnswerComparison.path(of: ours))
-        if places.0 != places.1 { add(.form, "redirects to \(places.0) there, to \(places.1) here") }
-        let fields = (AnswerComparison.parameters(of: theirs), AnswerComparison.parameters(of: ours))
-        compareParameters(fields.0, fields.1)
+    /// Compares where two redirects or posted forms lead, without their parameters.
+    mutating func compareDestinations(_ theirs: String, _ ours: String) {
+        let there = destination(of: theirs).split(separator: "/", omittingEmptySubsequences: false)
+            .map { translated(String($0)) }.joined(separator: "/")
+        let here = destination(of: ours)
+        if there != here { add(.form, "leads to \(there) there, to \(here) here") }
     }
 
     /// Compares the parameters with which an authorization ends.
@@ -131,8 +147,10 @@ struct AnswerComparison {
         case (let there, _):
             return add(.form, "\(place) is \(there == nil ? "no JWT there, and one" : "a JWT there, and none") here")
         }
-        guard isCompared(place), !AnswerComparison.areSame(translatedWords(theirs), ours) else { return }
-        add(isRefusal ? .error : .value, "\(place): \"\(theirs)\" there, \"\(ours)\" here")
+        guard isCompared(place) else { return }
+        let texts = (AnswerComparison.withoutTrace(theirs), AnswerComparison.withoutTrace(ours))
+        guard !AnswerComparison.areSame(translatedWords(texts.0), texts.1) else { return }
+        add(isRefusal ? .error : .value, "\(place): \"\(texts.0)\" there, \"\(texts.1)\" here")
     }
 
     private func isCompared(_ place: String) -> Bool {
@@ -148,6 +166,16 @@ struct AnswerComparison {
     private func translatedWords(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { translated(String($0)) }.joined(
             separator: " ")
+    }
+
+    /// Returns a text of Microsoft Entra ID without its end, which is another in every answer: "Trace ID: …
+    /// Correlation ID: … Timestamp: …".
+    private static func withoutTrace(_ text: String) -> String {
+        guard let trace = text.firstRange(of: "Trace ID: "),
+            text[trace.upperBound...].firstRange(of: "Correlation ID: ") != nil
+        else { return text }
+        let rest = text[..<trace.lowerBound]
+        return String(rest[..<(rest.lastIndex { !$0.isWhitespace }.map(rest.index(after:)) ?? rest.startIndex)])
     }
 
     /// Whether two texts are the same, apart from the origins of URLs and the order of scopes.
@@ -174,6 +202,19 @@ struct AnswerComparison {
         return String(first.contains(".") ? rest.dropFirst(1 + first.count) : rest)
     }
 
+    /// Returns host and path of a URL, without the port; of a URL of another scheme, all but the parameters.
+    private func destination(of url: String) -> String {
+        let place = url.prefix { $0 != "?" && $0 != "#" }
+        if place.hasPrefix("/"), !place.hasPrefix("//") { return host + place }
+        guard let mark = place.firstRange(of: "//"),
+            ["http:", "https:", ""].contains(place[..<mark.lowerBound].lowercased())
+        else { return String(place) }
+        let authority = place[mark.upperBound...].prefix { $0 != "/" }
+        let path = place[authority.endIndex...]
+        let name = authority.prefix { $0 != ":" }.lowercased()
+        return name + (path.isEmpty ? "/" : path)
+    }
+
     /// Returns the parameters of a URL's query and fragment.
     static func parameters(of url: String) -> JSONObject {
         guard let mark = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return JSONObject() }
@@ -193,13 +234,36 @@ struct AnswerComparison {
         challenge.split(separator: " ").first.map { $0.lowercased() } ?? ""
     }
 
-    /// Returns a body of JSON or of a form; `nil` for any other, such as a page.
-    private static func body(of response: Response) -> JSONValue? {
-        switch response.header("Content-Type")?.mediaType ?? "" {
-        case "application/x-www-form-urlencoded":
-            .object(JSONObject(Form(parsing: response.body).fields.map { ($0.name, .string($0.value)) }))
-        case "text/html": nil
-        default: try? JSONValue(parsing: response.body, limits: .answer)
+    /// A body, as far as it can be compared.
+    private enum Body {
+        case none
+        /// A page for people, which looks otherwise here.
+        case page
+        /// JSON, or the fields of a form.
+        case value(JSONValue)
+        case unread
+
+        init(of response: Response) {
+            guard !response.body.isEmpty, !(300..<400).contains(response.status) else {
+                self = .none
+                return
+            }
+            switch response.header("Content-Type")?.mediaType ?? "" {
+            case "application/x-www-form-urlencoded":
+                let fields = Form(parsing: response.body).fields
+                self = .value(.object(JSONObject(fields.map { ($0.name, .string($0.value)) })))
+            case "text/html": self = .page
+            default: self = (try? JSONValue(parsing: response.body, limits: .answer)).map { .value($0) } ?? .unread
+            }
+        }
+
+        var title: String {
+            switch self {
+            case .none: "no body"
+            case .page: "a page"
+            case .value: "JSON"
+            case .unread: "a body that can't be read as JSON"
+            }
         }
     }
 }

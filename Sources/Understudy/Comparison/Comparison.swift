@@ -2,6 +2,7 @@ import Control
 import EmulatorCore
 import HTTPClient
 import HTTPServer
+import JOSE
 import JSON
 import Recordings
 
@@ -38,8 +39,10 @@ package struct Comparison {
     /// The values here, by those in the recording.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
-    /// The last authorization code that was given out here.
-    private var code: String?
+    /// The codes and tokens that the recording shows being issued, up to the present entry.
+    private var issued: Set<String> = []
+    /// The ends of sign-ins that each entry has.
+    private let endings: [[Ending]]
 
     /// The time in which an answer here must come.
     private static let seconds = 30
@@ -47,12 +50,13 @@ package struct Comparison {
     private static let shortest = 4
     private static let dropped: Set<String> = [
         "host", "content-length", "connection", "cookie", "accept-encoding", "transfer-encoding", "if-none-match",
-        "if-modified-since", "proxy-authorization", "origin", "content-type", "upgrade-insecure-requests",
+        "if-modified-since", "proxy-authorization", "origin", "content-type", "upgrade-insecure-requests", "expect",
+        "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
     ]
 
     /// Repeats a recording. `account` is the person who signs in; the seed's first by default.
     ///
-    /// - Throws: ``StartError`` when the server can't be started with the seeds.
+    /// - Throws: ``StartError`` when the server can't be started with the seeds, or they have no such account.
     package static func run(
         _ har: HARFile, seeds: [SeedInput], asOf day: String?, account: String?
     ) throws -> [Finding] {
@@ -63,21 +67,38 @@ package struct Comparison {
         let clock = began.map { [SeedInput.json(#"{"clock": {"set": "\#($0)"}}"#)] } ?? []
         let server = try RunningServer.start(seeds: seeds + clock, options: options)
         defer { server.stop() }
-        var comparison = Comparison(server: server, har: har, account: account ?? server.firstAccount)
+        let people = server.accounts
+        if let account, !people.contains(account) {
+            throw StartError(
+                description: "--account: no account \(Diagnosis.quote(account)) is seeded"
+                    + Spelling.hint(account, among: people)
+                    + (Diagnosis.alternatives(Array(people.prefix(10))).map { "; expected \($0)" } ?? ""))
+        }
+        var comparison = Comparison(server: server, har: har, account: account ?? people.first)
         return har.entries.indices.map { comparison.finding(at: $0) }
     }
 
     private init(server: RunningServer, har: HARFile, account: String?) {
         (self.server, self.har, self.account) = (server, har, account)
+        endings = har.entries.map { entry in
+            // The app gets the parameters in a redirect, or in a form that the browser posts.
+            let sent = Comparison.fields(of: entry.request)
+            let isPosted = entry.request.method == "POST" && !server.plays(entry.host) && Comparison.ends(sent)
+            return [Ending(of: entry.response, to: entry.request)].compactMap { $0 }
+                + (isPosted ? [Ending(fields: sent, destination: "https://\(entry.host)\(entry.request.path)")] : [])
+        }
     }
 
     // MARK: - An entry
 
     private mutating func finding(at index: Int) -> Finding {
         let entry = har.entries[index]
+        let outcome = outcome(of: entry, at: index)
+        if outcome != .skipped(Comparison.otherHost) {
+            issued.formUnion(Comparison.exchange(entry, entry.response).responseFindings.map(\.value))
+        }
         return Finding(
-            number: index + 1, title: "\(entry.request.method) \(entry.host)\(entry.request.path)",
-            outcome: outcome(of: entry, at: index))
+            number: index + 1, title: "\(entry.request.method) \(entry.host)\(entry.request.path)", outcome: outcome)
     }
 
     private mutating func outcome(of entry: HARFile.Entry, at index: Int) -> Finding.Outcome {
@@ -91,24 +112,27 @@ package struct Comparison {
         if endpoint.authorizes {
             guard let ending else { return .skipped("a page for a person, which looks otherwise here") }
             if let refusal = order(ending, at: endpoint.provider) { return .skipped(refusal) }
+        } else if let reason = missingCredential(of: entry) {
+            return .skipped(reason)
         }
         let answer: Response
         do throws(OutgoingRequest.Failure) { answer = try send(entry) } catch {
             return .skipped("no answer here: \(error.description)")
         }
-        var comparison = AnswerComparison { [values] in values[$0] ?? $0 }
-        if let ending {
-            let own = Comparison.parameters(of: answer, to: request)
-            learn(ending.fields, own)
-            code = own["code"]?.string ?? code
-            if own.isEmpty {
-                comparison.compare(entry.response, answer)
-            } else {
-                comparison.compareParameters(ending.fields, own)
+        var comparison = AnswerComparison(host: entry.host) { [values] in values[$0] ?? $0 }
+        if let ending, !ending.fields.isEmpty, let own = Ending(of: answer, to: request) {
+            learn(ending.fields, own.fields)
+            if let destination = ending.destination, let own = own.destination {
+                comparison.compareDestinations(destination, own)
             }
+            comparison.compareParameters(ending.fields, own.fields)
         } else {
             learn(entry, answer)
             comparison.compare(entry.response, answer)
+            // Here, the answer is a page for a person, too, but nobody is asked.
+            if let ending, comparison.differences.isEmpty {
+                comparison.compareParameters(ending.fields, JSONObject())
+            }
         }
         let masks = [entry.response, answer].map { Mask(Comparison.exchange(entry, $0)) }
         var found = comparison.differences.map { difference in
@@ -122,30 +146,41 @@ package struct Comparison {
 
     // MARK: - Authorizations
 
-    /// The end of a sign-in in the recording: the parameters with which the browser was sent back to the app.
+    /// The end of a sign-in: the parameters with which the browser is sent back to the app, and where it is sent.
     private struct Ending {
         let fields: JSONObject
+        /// The app's address; `nil` if the answer doesn't tell, such as a message to another window.
+        let destination: String?
+
+        init(fields: JSONObject, destination: String?) { (self.fields, self.destination) = (fields, destination) }
+
+        /// Reads an answer that is a redirect, or a page with a form for the app. `nil` for other answers.
+        init?(of response: Response, to request: Request) {
+            if let location = response.header("Location") {
+                (fields, destination) = (AnswerComparison.parameters(of: location), location)
+            } else {
+                guard response.header("Content-Type")?.mediaType == "text/html" else { return nil }
+                let entry = HARFile.Entry(host: "", request: request, response: response, isAnswered: true)
+                let found = Comparison.exchange(entry, response).responseFindings
+                    .filter { $0.place == "response.body.\($0.name)" }
+                fields = JSONObject(found.map { ($0.name, .string($0.value)) })
+                let page = String(decoding: response.body, as: UTF8.self)
+                destination = page.firstRange(of: " action=\"").map { action in
+                    page[action.upperBound...].prefix { $0 != "\"" }.split(
+                        separator: "&amp;", omittingEmptySubsequences: false
+                    ).joined(separator: "&")
+                }
+            }
+            guard Comparison.ends(fields) else { return nil }
+        }
     }
 
     /// Returns the end of an authorization: its own redirect or page, or that of a later request, after the person was
-    /// asked.
+    /// asked. `nil` if the recording doesn't have it.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
-        let request = entry.request
-        let asked = Comparison.fields(of: request)
-        for later in har.entries[index...] {
-            let fields = Comparison.parameters(of: later.response, to: later.request)
-            if !fields.isEmpty, fields["state"] == asked["state"], Comparison.ends(fields) {
-                return Ending(fields: fields)
-            }
-            // A form post to the app.
-            let sent = Comparison.fields(of: later.request)
-            if later.request.method == "POST", !server.plays(later.host), sent["state"] == asked["state"],
-                Comparison.ends(sent)
-            {
-                return Ending(fields: sent)
-            }
-        }
-        return entry.response.status >= 400 ? Ending(fields: JSONObject()) : nil
+        let state = Comparison.fields(of: entry.request)["state"]
+        for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }
+        return entry.response.status >= 400 ? Ending(fields: JSONObject(), destination: nil) : nil
     }
 
     private static func ends(_ fields: JSONObject) -> Bool {
@@ -171,19 +206,6 @@ package struct Comparison {
         } catch { return error.description }
     }
 
-    /// Returns the parameters that an answer sends to the app: in a redirect away from the provider, or in a form.
-    private static func parameters(of response: Response, to request: Request) -> JSONObject {
-        if let location = response.header("Location") {
-            let fields = AnswerComparison.parameters(of: location)
-            return ends(fields) ? fields : JSONObject()
-        }
-        let found = exchange(HARFile.Entry(host: "", request: request, response: response, isAnswered: true), response)
-            .responseFindings.filter { $0.place == "response.body.\($0.name)" }
-        guard response.header("Content-Type")?.mediaType == "text/html" else { return JSONObject() }
-        let fields = JSONObject(found.map { ($0.name, .string($0.value)) })
-        return ends(fields) ? fields : JSONObject()
-    }
-
     private static func fields(of request: Request) -> JSONObject {
         JSONObject((request.queryForm.fields + request.bodyForm.fields).map { ($0.name, .string($0.value)) })
     }
@@ -196,24 +218,64 @@ package struct Comparison {
             request: entry.request, response: response, time: .first, began: 0, duration: 0, fault: nil)
     }
 
+    /// The names of values that are another in every sign-in, beside secrets and IDs.
+    private static let momentary: Set<String> = ["sub", "login", "email", "user_code", "request_uri", "session_state"]
+    /// The fields and headers in which a request has a code or token that the provider has issued.
+    private static let credentials: Set<String> = [
+        "code", "access_token", "refresh_token", "device_code", "token", "input_token", "fb_exchange_token", "id_token",
+        "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
+        "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
+    ]
+    /// The length of the shortest code or token. A code from a text message is shorter, and may be a seed's.
+    private static let shortestCredential = 8
+
+    /// Whether a value with this name differs from sign-in to sign-in: a code, a token or an ID. A word of the protocol
+    /// doesn't, such as a grant type, even where it is another here.
+    private static func varies(_ name: String) -> Bool {
+        Mask.isSecret(name) || momentary.contains(name) || ["id", "kid", "tid", "sid", "oid", "uid"].contains(name)
+            || ["_id", "Id", "ID", "token", "Token"].contains { name.hasSuffix($0) } && name != "providerId"
+    }
+
+    /// Returns why a request can't be repeated: it needs a code or token that nothing here stands for. A request that
+    /// was refused is repeated with any.
+    private func missingCredential(of entry: HARFile.Entry) -> String? {
+        let exchange = Comparison.exchange(entry, entry.response)
+        guard entry.response.status < 400, exchange.notes.error == nil else { return nil }
+        for finding in exchange.requestFindings {
+            let (name, value) = (finding.name, finding.value)
+            guard Comparison.credentials.contains(name), value.utf8.count >= Comparison.shortestCredential,
+                values[value] == nil
+            else { continue }
+            // What the client makes itself: a token of a Facebook app, and a custom token of Firebase.
+            if value.contains("|") || name == "token" && value.hasPrefix("eyJ") { continue }
+            let noun = name.lowercased().hasSuffix("code") ? "code" : "token"
+            return issued.contains(value)
+                ? "this request needs a \(noun) which wasn't issued here"
+                : "this request needs a \(noun) which the recording doesn't show being issued"
+        }
+        return nil
+    }
+
     /// Remembers which values stand here for those of the recording.
     private mutating func learn(_ entry: HARFile.Entry, _ answer: Response) {
         let own = Dictionary(
             Comparison.exchange(entry, answer).responseFindings.map { ($0.place, $0.value) },
             uniquingKeysWith: { first, _ in first })
         for finding in Comparison.exchange(entry, entry.response).responseFindings {
-            if let value = own[finding.place] { learn(finding.value, value) }
+            if let value = own[finding.place] { learn(finding.name, finding.value, value) }
         }
     }
 
     private mutating func learn(_ theirs: JSONObject, _ ours: JSONObject) {
-        for (key, value) in theirs.members where !["error", "state", "scope", "iss"].contains(key) {
-            if let value = value.string, let own = ours[key]?.string { learn(value, own) }
+        for (key, value) in theirs.members {
+            guard let value = value.string else { continue }
+            if Comparison.varies(key) { issued.insert(value) }
+            if let own = ours[key]?.string { learn(key, value, own) }
         }
     }
 
-    private mutating func learn(_ theirs: String, _ ours: String) {
-        guard theirs != ours, theirs.utf8.count >= Comparison.shortest else { return }
+    private mutating func learn(_ name: String, _ theirs: String, _ ours: String) {
+        guard Comparison.varies(name), theirs.utf8.count >= Comparison.shortest else { return }
         values[theirs] = ours
     }
 
@@ -221,16 +283,14 @@ package struct Comparison {
 
     private mutating func send(_ entry: HARFile.Entry) throws(OutgoingRequest.Failure) -> Response {
         let request = entry.request
-        let isRefused = entry.response.status >= 400
-        let translation = Translation(values: values, code: isRefused ? nil : code)
+        let translation = Translation(values: values)
         let path = request.path.split(separator: "/", omittingEmptySubsequences: false).map { part in
             let text = String(decoding: PercentCoding.decode(Array(part.utf8)[...]), as: UTF8.self)
             return values[text].map { PercentCoding.encode(Array($0.utf8)) } ?? String(part)
         }.joined(separator: "/")
         let query = request.query.map { "?\(translation.form(Form(parsing: $0), in: $0))" } ?? ""
         var headers = request.headers.filter { !Comparison.dropped.contains($0.name.lowercased()) }.map { header in
-            let words = header.value.split(separator: " ", omittingEmptySubsequences: false)
-            return (name: header.name, value: words.map { values[String($0)] ?? String($0) }.joined(separator: " "))
+            (name: header.name, value: translation.header(header.value))
         }
         if let jar = cookies[entry.host] {
             headers.append((name: "Cookie", value: jar.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")))
@@ -253,17 +313,25 @@ package struct Comparison {
     }
 }
 
-/// The translation of a recorded request's body and query.
+/// The translation of a recorded request's headers, query and body.
 private struct Translation {
     let values: [String: String]
-    /// The code that is sent in place of one that the recording doesn't show being given out.
-    let code: String?
 
     /// Returns the encoded form, unchanged if nothing in it is translated.
     func form(_ form: Form, in text: String) -> String {
         let fields = form.fields.map { Form.Field(name: $0.name, value: value($0.value, of: $0.name)) }
         let isSame = zip(fields, form.fields).allSatisfy { $0.value == $1.value }
         return isSame ? text : Form(fields: fields).encoded
+    }
+
+    /// Returns a header's value with each of its words as it is here; so is what Basic credentials hold.
+    func header(_ text: String) -> String {
+        if let basic = BasicCredentials.read(header: text) {
+            let own = "\(values[basic.user] ?? basic.user):\(values[basic.password] ?? basic.password)"
+            return own == "\(basic.user):\(basic.password)" ? text : "Basic \(Base64.encode(Array(own.utf8)))"
+        }
+        return text.split(separator: " ", omittingEmptySubsequences: false).map { values[String($0)] ?? String($0) }
+            .joined(separator: " ")
     }
 
     func body(of request: Request) -> [UInt8] {
@@ -289,7 +357,6 @@ private struct Translation {
     private func value(_ text: String, of name: String) -> String {
         if let value = values[text] { return value }
         // Firebase's postBody is a form within JSON.
-        if name == "postBody" { return form(Form(parsing: text), in: text) }
-        return name == "code" ? code ?? text : text
+        return name == "postBody" ? form(Form(parsing: text), in: text) : text
     }
 }
