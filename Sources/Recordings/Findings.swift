@@ -31,6 +31,8 @@ extension RecordedExchange {
         let words = (request.header("Authorization") ?? "").split(separator: " ")
         if words.count == 2, ["bearer", "token", "firebase"].contains(words[0].lowercased()) {
             finder.add("access_token", String(words[1]), "request.headers.Authorization")
+        } else if let basic = BasicCredentials.read(request), request.holdsToken(basic) {
+            finder.add("access_token", basic.user, "request.headers.Authorization")
         }
         return finder.findings
     }

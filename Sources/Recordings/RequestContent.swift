@@ -24,7 +24,13 @@ extension Request {
         if let object = json(), let client = object["client_id"]?.string ?? object["client"]?.string {
             return client
         }
-        return BasicCredentials.read(self)?.user
+        return BasicCredentials.read(self).flatMap { holdsToken($0) ? nil : $0.user }
+    }
+
+    /// Whether the user name is a token, as GitHub's REST API takes it. A client without a secret sends its ID in the
+    /// same way, but with a form.
+    package func holdsToken(_ basic: (user: String, password: String)) -> Bool {
+        basic.password == "x-oauth-basic" || basic.password.isEmpty && bodyForm.fields.isEmpty
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import TestSupport
 import Testing
 import Understudy
@@ -101,5 +102,68 @@ struct RecordingPageTests {
         let shown = try client.get("\(control)/requests").text + client.get("\(control)/requests?format=har").text
         #expect(shown.contains("masked-"))
         #expect(!shown.contains("hush-hush"))
+    }
+
+    @Test("with masks, no secret shows in fields of all kinds, in values within values, and in what a diagnosis quotes")
+    func nestedMasks() throws {
+        var options = RunningServer.Options()
+        options.masksSecrets = true
+        let server = try TestServer.start(seeds: [.builtIn], options: options)
+        defer { server.stop() }
+        let client = TestClient(port: server.port)
+        let (identity, key) = ("/identitytoolkit.googleapis.com/v1", "key=demo-api-key")
+        func post(_ path: String, _ body: String, _ headers: [String: String] = [:]) throws -> Answer {
+            let json = ["Content-Type": "application/json"]
+            return try client.request("POST", path, headers: json.merging(headers) { $1 }, body: Array(body.utf8))
+        }
+        _ = try client.get("/login.corp.example/logout?id_token_hint=hush-hush-1")
+        _ = try post("\(identity)/accounts:update?\(key)", #"{"idToken":"x","oldPassword":"hush-hush-2"}"#)
+        _ = try post(
+            "\(identity)/projects/demo-app/accounts:batchCreate",
+            #"{"users":[{"localId":"u","rawPassword":"hush-hush-3"}]}"#, ["Authorization": "Bearer owner"])
+        _ = try post(
+            "\(identity)/accounts:signInWithIdp?\(key)",
+            #"{"sessionId":"hush-hush-4","requestUri":"http://localhost/cb?oauth_token=hush-hush-5","#
+                + #""postBody":"providerId=twitter.com&oauth_token=hush-hush-6&oauth_token_secret=hush-hush-7"}"#)
+        _ = try post("\(identity)/accounts:sendVerificationCode?\(key)", #"{"iosSecret":"hush-hush-8"}"#)
+        // A diagnosis may quote what can't be read.
+        _ = try post("\(identity)/accounts:signUp?\(key)", #"{"password": hush-hush-9}"#)
+        for credentials in ["hush-hush-10:", "hush-hush-11:x-oauth-basic", "ada:hush-hush-12"] {
+            let basic = Data(credentials.utf8).base64EncodedString()
+            _ = try client.get(
+                "/api.github.com/user", headers: ["Authorization": "Basic \(basic)", "User-Agent": "tests"])
+        }
+        _ = try client.get(
+            Site.authorizations[1].target([
+                "redirect_uri": "http://localhost:3000/cb?access_token=hush-hush-13&next=%2Fx%3Fid_token%3Dhush-hush-14"
+            ]))
+        let calls = #"""
+            [{"method":"GET","relative_url":"me?access_token=hush-hush-15"},{"method":"POST","relative_url":
+            "me/x","body":"access_token=hush-hush-16&a=b"},{"method":"GET","relative_url":"x?input_token=hush%2Dhush-17"}]
+            """#
+        _ = try client.post("/graph.facebook.com/v22.0/", form: ["batch": calls, "access_token": "hush-hush-18"])
+        // What the daemon gives out itself.
+        let made = try post("/login.corp.example/register", #"{"redirect_uris":["https://app.example/cb"]}"#)
+        let device = try client.post(
+            "/github.com/login/device/code", form: ["client_id": GitHubFixture.asking, "scope": "user"],
+            headers: ["Accept": "application/json"])
+        _ = try client.post(
+            "/github.com/login/oauth/access_token",
+            form: [
+                "client_id": GitHubFixture.asking, "device_code": device["device_code"] ?? "",
+                "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+            ], headers: ["Accept": "application/json"])
+        var secrets = [made["registration_access_token"], device["user_code"]].compactMap { $0 }
+        #expect(secrets.count == 2, "\(made) \(device)")
+        secrets += ["hush-hush", "hush%2Dhush", "hush%252Dhush"]
+        let list = try client.get("\(control)/requests")
+        let ids = try JSONValue(parsing: list.body)["requests"]?.array?.compactMap { $0["id"]?.string } ?? []
+        var pages = [("list", list.text), ("HAR", try client.get("\(control)/requests?format=har").text)]
+        pages.append(("flows", try client.get("\(control)/flows?all=true").text))
+        for id in ids { pages.append((id, try client.get("/_understudy/requests/\(id)").text)) }
+        #expect(pages.count > 15)
+        for (name, text) in pages {
+            for secret in secrets { #expect(!text.contains(secret), "\(name): \(secret): \(text)") }
+        }
     }
 }

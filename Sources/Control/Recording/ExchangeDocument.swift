@@ -101,6 +101,9 @@ package struct ExchangeDocument: Sendable {
 
     package func shown(headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
         headers.map { header in
+            if isWithheld, [Diagnosis.headerName, Note.headerName].contains(header.name) {
+                return (name: header.name, value: "masked")
+            }
             let isURL = ["location", "referer"].contains(header.name.lowercased())
             return (name: header.name, value: isURL ? shown(encoded: header.value) : shown(header.value))
         }

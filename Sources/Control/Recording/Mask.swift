@@ -6,19 +6,21 @@ import Recordings
 /// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
 package struct Mask: Sendable {
     private static let names: Set<String> = [
-        "accesstoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion", "clientsecret", "code",
-        "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken", "identitytoken", "inputtoken",
-        "mfapendingcredential", "newpassword", "oauthaccesstoken", "oauthidtoken", "oobcode", "password",
-        "passwordhash",
-        "pendingtoken", "privatekey", "refreshtoken", "salt", "secret", "sessioncookie", "sessioninfo", "signerkey",
-        "subjecttoken", "actortoken",
-        "sharedsecretkey",
-        "temporaryproof", "token", "verificationcode",
+        "accesstoken", "actortoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion",
+        "clientsecret", "code", "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken",
+        "idtokenhint", "identitytoken", "inputtoken", "iossecret", "logouttoken", "mfapendingcredential",
+        "newpassword", "oauthaccesstoken", "oauthidtoken", "oauthtoken", "oauthtokensecret", "oldpassword", "oobcode",
+        "password", "passwordhash", "pendingtoken", "privatekey", "rawpassword", "refreshtoken",
+        "registrationaccesstoken", "salt", "secret", "sessioncookie", "sessionid", "sessioninfo", "sharedsecretkey",
+        "signerkey", "subjecttoken", "temporaryproof", "token", "usercode", "verificationcode",
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
     /// The greatest number of secrets: more than any sign-in has. An exchange with more is shown without texts.
     private static let limit = 100
+
+    /// How many values may be within one another: a token in a URL, in a form, in a batch.
+    private static let depthLimit = 4
 
     /// A secret in one of its spellings, with its replacement.
     private struct Secret: Sendable {
@@ -62,15 +64,44 @@ package struct Mask: Sendable {
 
     package init(_ exchange: RecordedExchange) {
         var values: Set<String> = []
-        for finding in exchange.requestFindings + exchange.responseFindings
-        where finding.value.utf8.count >= Mask.shortest {
-            if Mask.isSecret(finding.name) { values.insert(finding.value) }
+        for finding in exchange.requestFindings + exchange.responseFindings {
+            Mask.collect(finding.name, finding.value, into: &values)
         }
+        if let password = BasicCredentials.read(exchange.request)?.password { values.insert(password) }
         for header in exchange.request.headers + exchange.response.headers
-        where header.value.utf8.count >= Mask.shortest && Mask.headers.contains(header.name.lowercased()) {
-            values.insert(header.value)
-        }
+        where Mask.headers.contains(header.name.lowercased()) { values.insert(header.value) }
         self.init(values)
+    }
+
+    /// Adds the value of a secret field, or the secrets within another field's value: in a URL, a form or JSON, such as
+    /// the calls of a batch.
+    private static func collect(_ name: String, _ value: String, into values: inout Set<String>, depth: Int = 0) {
+        guard value.utf8.count >= shortest, values.count <= limit else { return }
+        if isSecret(name) { values.insert(value) }
+        guard depth < depthLimit else { return }
+        let bytes = Array(value.utf8)
+        if bytes.holdsJSON {
+            if let json = try? JSONValue(parsing: bytes, limits: .answer) {
+                collect(name, json, into: &values, depth: depth + 1)
+            }
+            return
+        }
+        for pair in value.split(whereSeparator: { "?#&".contains($0) }) {
+            guard let mark = pair.firstIndex(of: "="), let field = Form(parsing: pair).fields.first else { continue }
+            collect(field.name, field.value, into: &values, depth: depth + 1)
+            // Within another encoding, the value stays as it is encoded here.
+            if isSecret(field.name) { values.insert(String(pair[mark...].dropFirst())) }
+        }
+    }
+
+    private static func collect(_ name: String, _ json: JSONValue, into values: inout Set<String>, depth: Int) {
+        switch json {
+        case .string(let text): collect(name, text, into: &values, depth: depth)
+        case .array(let items): for item in items { collect(name, item, into: &values, depth: depth) }
+        case .object(let object):
+            for member in object.members { collect(member.key, member.value, into: &values, depth: depth) }
+        case .null, .bool, .integer, .number: break
+        }
     }
 
     /// Whether a field with this name has a secret.
@@ -82,17 +113,24 @@ package struct Mask: Sendable {
         let values = values.filter { $0.utf8.count >= Mask.shortest }
         hidesAll = values.count > Mask.limit
         let all = (hidesAll ? [] : values).flatMap { value in
+            let json = Mask.inJSON(value)
             let spellings: Set<String> = [
                 value, PercentCoding.encode(Array(value.utf8)),
-                String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()),
-                String(JSONValue.string(value).text.dropFirst().dropLast()), HTML.escape(value),
+                String(Form(fields: [Form.Field(name: "", value: value)]).encoded.dropFirst()), json,
+                HTML.escape(value),
+                // Some languages write a slash in JSON as \/.
+                json.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "\\/"),
+                // An answer in a batch is JSON within JSON.
+                Mask.inJSON(json),
                 // A message in a page's attribute is JSON, then escaped as HTML.
-                HTML.escape(String(JSONValue.string(value).text.dropFirst().dropLast())),
+                HTML.escape(json),
             ]
             return spellings.map { Secret($0, mark: "masked-\(value.utf8.count)") }
         }
         secrets = all.sorted { $0.bytes.count > $1.bytes.count }
     }
+
+    private static func inJSON(_ text: String) -> String { String(JSONValue.string(text).text.dropFirst().dropLast()) }
 
     /// Masks a form, a query or a URL, in which any character may be percent-encoded.
     func apply(toEncoded text: String) -> String {

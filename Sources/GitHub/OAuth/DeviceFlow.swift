@@ -113,10 +113,11 @@ extension GitHubProvider {
     ) throws(OAuthError) -> IssuedTokens {
         switch device.decision {
         case nil:
-            let (code, interval) = (device.userCode, device.interval.seconds)
             throw OAuthError(
                 .authorizationPending,
-                Diagnosis("nobody has entered \(code) at /login/device yet: poll again in \(interval) seconds"))
+                Diagnosis(
+                    "nobody has entered the user code at /login/device yet: poll again in \(device.interval.seconds) seconds"
+                ))
         case .denied:
             throw OAuthError(
                 .accessDenied, Diagnosis("the person cancelled; this device code is of no more use"))

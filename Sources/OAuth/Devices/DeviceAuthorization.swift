@@ -101,7 +101,7 @@ extension Transaction {
                 OAuthRefusal(
                     "authorization_pending",
                     Diagnosis(
-                        "nobody has entered \(device.userCode) yet: poll again in \(device.interval.seconds) seconds")))
+                        "nobody has entered the user code yet: poll again in \(device.interval.seconds) seconds")))
         case .denied:
             return .failure(
                 OAuthRefusal("access_denied", Diagnosis("the person cancelled; this device code is of no more use")))
