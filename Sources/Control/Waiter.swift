@@ -7,6 +7,9 @@ import Synchronization
 /// Waits for something that comes with news: with the exchanges of a recording, or the messages of an inbox. It looks
 /// again after each of them, on their queue.
 final class Waiter: Sendable {
+    /// The answer that no client reads.
+    static let unread = Response(status: 204)
+
     private struct State {
         var isSettled = false
         var done: (@Sendable () -> Void)?
@@ -65,9 +68,11 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until it is there, the time is up, the world is removed, or the task is cancelled.
-    func wait(atMost limit: Duration) async {
-        let timer = Timer.after(limit) { [self] in queue.async { [self] in settle() } }
+    /// Waits until it is there, the time is up, the world is removed, or the client has gone. Returns `false` if it has,
+    /// so that nothing is looked up for it.
+    func wait(atMost limit: Duration) async -> Bool {
+        // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
+        let timer = Timer.after(limit) { [self] in settle() }
         let number = world.streams.whenEnded { timer.fireNow() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -79,6 +84,7 @@ final class Waiter: Sendable {
         // The timer would keep a reference to the recording, and so to a world that is removed.
         timer.cancel()
         world.streams.forget(number)
+        return !Task.isCancelled
     }
 
     private func begin(_ done: @escaping @Sendable () -> Void) {

@@ -67,7 +67,7 @@ extension ControlAPI {
                 let isNews = !reader.flows(query.filter, limit: 1) { changed.contains($0[0].flow) }.isEmpty
                 return isNews && find(query, reader).count >= query.count
             }
-            await waiter.wait(atMost: wait.duration)
+            guard await waiter.wait(atMost: wait.duration) else { return Waiter.unread }
         }
         return try await recording.search {
             let found = find(query, reader)

@@ -96,7 +96,7 @@ extension ControlAPI {
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
         let waiter = Waiter(inboxOf: world, lease, after: query.after ?? 0) { query.matches($0, in: world) }
-        await waiter.wait(atMost: wait.duration)
+        guard await waiter.wait(atMost: wait.duration) else { return Waiter.unread }
         return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
     }
 

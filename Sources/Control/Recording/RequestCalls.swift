@@ -156,7 +156,7 @@ extension ControlAPI {
             // Exchanges that were counted may have been dropped from the recording, or belong to another flow by now.
             fresh.contains { query.matches($0) } && find(query, in: recording).count >= query.count
         }
-        await waiter.wait(atMost: wait.duration)
+        guard await waiter.wait(atMost: wait.duration) else { return Waiter.unread }
         return try await recording.search { [self] in answer(find(query, in: recording), query, recording) }
     }
 
