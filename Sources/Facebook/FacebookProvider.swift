@@ -10,7 +10,9 @@ import Worlds
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
-package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, ExplainsValues, StartsSeeds {
+package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
+    StartsSeeds
+{
     package static let facts = ProviderFacts(
         name: "facebook", title: "Facebook", section: FacebookSection.self, profile: FacebookProfile.self,
         rows: FacebookGrant.rows + [RemovedToken.self]
@@ -246,6 +248,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Ex
 
 extension FacebookProvider {
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, FacebookGrant.self) }
+
+    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, FacebookGrant.self) }
 
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         world.subject(identifier: "facebook.id:\(subject)")

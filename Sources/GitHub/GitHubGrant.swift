@@ -181,9 +181,10 @@ extension Transaction {
     }
 
     private mutating func end(_ token: Token<GitHubGrant>, because reason: String) {
+        let account = find(GitHubGrant.self, token.grant)?.account
         for text in [token.key, token.details.counterpart] {
             guard let text, pop(Token<GitHubGrant>.self, text) != nil else { continue }
-            put(EndedCredential<GitHubGrant>(text, because: reason))
+            put(EndedCredential<GitHubGrant>(text, of: account, because: reason))
         }
     }
 

@@ -168,9 +168,7 @@ extension GitHubProvider {
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GitHubGrant.self) }
 
-    package func ended(_ text: String, in world: World) -> String? {
-        world.read { $0.find(EndedCredential<GitHubGrant>.self, text) }.map { "no longer works: \($0.reason)" }
-    }
+    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, GitHubGrant.self) }
 }
 
 /// The apps and organizations of a seed, by the names in requests.

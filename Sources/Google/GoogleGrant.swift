@@ -108,7 +108,8 @@ extension Transaction {
             let limit = GoogleGrant.refreshTokenLimit
             put(
                 EndedCredential<GoogleGrant>(
-                    oldest.key, because: "\(limit) newer ones of the person and the client ended it"))
+                    oldest.key, of: grant.account, because: "\(limit) newer ones of the person and the client ended it")
+            )
         }
         var details = details
         details.nonce = nil

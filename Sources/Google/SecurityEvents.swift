@@ -167,7 +167,7 @@ extension GoogleProvider {
                 !tables.endIfExpired(grant)
             else { return false }
             tables.remove(Token<GoogleGrant>.self, text)
-            tables.put(EndedCredential<GoogleGrant>(text, because: reason))
+            tables.put(EndedCredential<GoogleGrant>(text, of: grant.account, because: reason))
             return true
         }
         guard isRevoked else {

@@ -44,9 +44,7 @@ extension MicrosoftProvider {
 
     package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, MicrosoftGrant.self) }
 
-    package func ended(_ text: String, in world: World) -> String? {
-        world.read { $0.find(EndedCredential<MicrosoftGrant>.self, text) }.map { "no longer works: \($0.reason)" }
-    }
+    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, MicrosoftGrant.self) }
 
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         world.read { tables in

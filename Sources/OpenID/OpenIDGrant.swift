@@ -194,10 +194,9 @@ extension Issuer {
                     "unauthorized_client", Diagnosis("the token was given to another client"))
             }
             tables.remove(Token<OpenIDGrant>.self, key)
-            if token.kind == .refresh, let grant = tables.find(OpenIDGrant.self, token.grant) {
-                tables.end(grant, because: reason)
-            }
-            tables.put(EndedCredential<OpenIDGrant>(key, because: reason))
+            let grant = tables.find(OpenIDGrant.self, token.grant)
+            if token.kind == .refresh, let grant { tables.end(grant, because: reason) }
+            tables.put(EndedCredential<OpenIDGrant>(key, of: grant?.account, because: reason))
             return true
         }
         let done = Response(status: 200, headers: [(name: "Cache-Control", value: "no-store")])

@@ -82,10 +82,10 @@ struct FlowIndex: Sendable {
         if let target = found.onward { onward[target] = flow }
         for trace in found.all { owners[trace, default: Holder(flow: flow, count: 0)].count += 1 }
         for state in found.states {
-            // A state identifies a flow only until the code is issued: many clients send the same state every time.
+            // A state identifies a flow only until the authorization ends: many clients send the same state every time.
             var holder = states[state] ?? StateHolder(flow: "", client: nil, count: 0)
             holder.count += 1
-            holder.flow = found.givesCode ? "" : flow
+            holder.flow = found.endsAuthorization ? "" : flow
             holder.client = found.client ?? (holder.flow == flow ? holder.client : nil)
             states[state] = holder
         }

@@ -12,7 +12,8 @@ package final class Traces: Sendable {
         var target = 0
         /// The hash of the path and query to which a redirect leads, here or elsewhere.
         var onward: Int?
-        var givesCode = false
+        /// Whether an authorization ends with it: the app gets a code, tokens or an error.
+        var endsAuthorization = false
         /// The client that the request names.
         var client: String?
         var notes = ExchangeNotes()
@@ -27,8 +28,9 @@ package final class Traces: Sendable {
         "credential",
     ]
     /// The names of fields to find in an exchange.
-    private static let names = credentials.union(ExchangeNotes.names).union(["state"])
+    private static let names = credentials.union(ExchangeNotes.names).union(["state", "responsetype", "idtokenhint"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
+    private static let tokens: Set<String> = ["accesstoken", "idtoken"]
     /// The length of the shortest value that identifies a flow: a code from a text message has six digits.
     private static let shortest = 8
     /// The number of hashes that are kept, which is more than any exchange of a sign-in has.
@@ -60,12 +62,15 @@ package final class Traces: Sendable {
     func found(in exchange: RecordedExchange) -> Found {
         if let found = found.withLock({ $0 }) { return found }
         var result = Found()
+        var (hints, isAuthorization) = ([Int](), false)
         let json = exchange.request.jsonBody
         for finding in exchange.requestFindings(named: Traces.names, json) {
             guard let name = Traces.canonical(finding.name) else { continue }
             result.notes.addRequest(name, finding)
+            if name == "responsetype" { isAuthorization = true }
             guard finding.value.utf8.count >= Traces.shortest else { continue }
             if name == "state" { result.states.append(finding.value.hashValue) }
+            if name == "idtokenhint" { hints.append(finding.value.hashValue) }
             if Traces.credentials.contains(name) { result.request.append(finding.value.hashValue) }
         }
         for finding in exchange.responseFindings(named: Traces.names) {
@@ -73,8 +78,16 @@ package final class Traces: Sendable {
             result.notes.addResponse(name, finding)
             guard finding.value.utf8.count >= Traces.shortest, Traces.credentials.contains(name) else { continue }
             result.response.append(finding.value.hashValue)
-            if Traces.codes.contains(name) { result.givesCode = true }
+            if Traces.codes.contains(name) { result.endsAuthorization = true }
         }
+        let isSentToApp =
+            (300..<400).contains(exchange.response.status)
+            || exchange.response.header("Content-Type")?.mediaType == "text/html"
+        if isSentToApp, result.notes.error != nil || result.notes.given.contains(where: Traces.tokens.contains) {
+            result.endsAuthorization = true
+        }
+        // A sign-out belongs to the sign-in of its ID token. An authorization with a hint is a sign-in of its own.
+        if !isAuthorization { result.request += hints }
         result.request = Array(result.request.prefix(Traces.limit))
         result.response = Array(result.response.prefix(Traces.limit))
         result.states = Array(result.states.prefix(Traces.limit))

@@ -101,6 +101,109 @@ struct FlowCallTests {
         #expect(try flows("refused=true&wait=50s&count=2").count == 2)
     }
 
+    @Test(
+        "a fault that every client survives doesn't make a sign-in fail", arguments: ["delay", "shuffle", "rotateKeys"])
+    func legalFaults(effect: String) throws {
+        let effects: [String: Any] = ["delay": "10ms", "shuffle": true, "rotateKeys": true]
+        let match = ["host": "github.com", "path": "/login/oauth/access_token"]
+        try fixture.order([effect: effects[effect] ?? true], at: effect == "rotateKeys" ? [:] : match, ["times": 3])
+        _ = try Site.signIn(at: effect == "rotateKeys" ? "google" : "github", fixture.client)
+        let flow = try #require(try flows().last)
+        #expect(flow["ending"]?.string == "signedIn" && flow["stoppedBy"] == nil, "\(flow)")
+        #expect(flow["steps"]?.array?.contains { $0["fault"] != nil } == true, "\(flow)")
+    }
+
+    @Test("an illegal one beside a delay does, and a refusal that comes late is a refusal")
+    func illegalFault() throws {
+        try fixture.order(["delay": "10ms"], at: ["path": "/login/oauth/access_token"])
+        _ = try Site.redeem("nonsense", at: "github", fixture.client)
+        #expect(try flows().last?["ending"]?.string == "refused")
+        try fixture.order(
+            ["delay": "10ms", "response": ["scope": nil as String?]], at: ["path": "/login/oauth/access_token"])
+        _ = try Site.signIn(at: "github", fixture.client)
+        #expect(try flows().last?["ending"]?.string == "faulted")
+    }
+
+    @Test("those that are finished, and waiting for the end of one")
+    func finished() async throws {
+        let code = try Site.code(Site.authorizations[1].call(fixture.client, ""))
+        #expect(try flows("unfinished=true").count == 1 && flows("unfinished=false&wait=50ms").isEmpty)
+        let client = fixture.client
+        async let waiting = client.get("\(FlowCallTests.api)/flows?unfinished=false&wait=50s")
+        _ = try Site.redeem(code, at: "github", fixture.client)
+        let flows = try #require(try await JSONValue(parsing: waiting.body)["flows"]?.array)
+        #expect(flows.map { $0["ending"]?.string } == ["signedIn"])
+        #expect(try self.flows("unfinished=true").isEmpty)
+    }
+
+    @Test(
+        "a person is known after a revocation, which is a step of the sign-in",
+        arguments: ["github", "google", "facebook"])
+    func revoked(provider: String) throws {
+        let made = try Site.signIn(at: provider, fixture.client)
+        let token = made["access_token"] ?? ""
+        switch provider {
+        case "github":
+            let basic = Data("\(GitHubFixture.asking):\(GitHubFixture.secret)".utf8).base64EncodedString()
+            let answer = try fixture.client.request(
+                "DELETE", "/api.github.com/applications/\(GitHubFixture.asking)/grant",
+                headers: ["Authorization": "Basic \(basic)", "User-Agent": "tests"],
+                body: Array(#"{"access_token":"\#(token)"}"#.utf8))
+            #expect(answer.status == 204, "\(answer)")
+        case "google":
+            #expect(try fixture.client.post("/oauth2.googleapis.com/revoke", form: ["token": token]).status == 200)
+        default:
+            let path = "/graph.facebook.com/v22.0/me/permissions?access_token=\(token)"
+            #expect(try fixture.client.request("DELETE", path).status == 200)
+        }
+        let all = try flows()
+        #expect(all.count == 1 && all[0]["person"]?["account"]?.string == "ada", "\(all)")
+        #expect(all[0]["ending"]?.string == "signedIn", "\(all)")
+    }
+
+    @Test("OpenID's sign-out is a step of the sign-in whose ID token it sends; alone, it is a flow of its own")
+    func signOut() throws {
+        let made = try Site.signIn(at: "openid", fixture.client)
+        let hint = made["id_token"] ?? ""
+        #expect(try fixture.client.get("/login.corp.example/logout?id_token_hint=\(hint)").status == 200)
+        var all = try flows()
+        #expect(all.map { $0["ending"]?.string } == ["signedIn"], "\(all)")
+        #expect(all[0]["steps"]?.array?.last?["does"]?.string == "sign out")
+        _ = try fixture.client.request("DELETE", "\(FlowCallTests.api)/requests")
+        #expect(try fixture.client.get("/login.corp.example/logout").status == 200)
+        all = try flows()
+        #expect(all.map { $0["ending"]?.string } == ["signedOut"], "\(all)")
+        // An authorization with a hint is a sign-in of its own.
+        _ = try Site.signIn(at: "openid", fixture.client)
+        _ = try fixture.client.get(Site.authorizations[4].target(["id_token_hint": hint, "state": "another-state"]))
+        #expect(try flows().count == 3)
+    }
+
+    @Test("two cancels with one state are two sign-ins")
+    func cancels() throws {
+        for _ in 0..<2 {
+            try Site.order(["provider": "github", "outcome": "cancel"], at: fixture.client)
+            _ = try fixture.client.get(Site.authorizations[1].target())
+        }
+        #expect(try flows().map { $0["ending"]?.string } == ["cancelled", "cancelled"])
+    }
+
+    @Test("an unfinished one says what it waits for: a device's code, or a second factor")
+    func hints() throws {
+        let device = try fixture.client.post(
+            "/github.com/login/device/code", form: ["client_id": GitHubFixture.asking, "scope": "user"],
+            headers: ["Accept": "application/json"])
+        let code = device["device_code"] ?? ""
+        #expect(try flows().last?["hint"]?.string == "The device shows its code, and nobody has entered it.")
+        _ = try fixture.client.post(
+            "/github.com/login/oauth/access_token",
+            form: [
+                "client_id": GitHubFixture.asking, "device_code": code,
+                "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+            ], headers: ["Accept": "application/json"])
+        #expect(try flows().last?["hint"]?.string?.contains("goes on asking") == true)
+    }
+
     @Test("what isn't there, and what isn't a condition")
     func refused() throws {
         for (path, status, word) in [

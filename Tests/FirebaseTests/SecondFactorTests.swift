@@ -66,6 +66,8 @@ struct SecondFactorTests {
         #expect(first.status == 200)
         #expect(first["idToken"] == nil)
         let pending = try #require(first["mfaPendingCredential"])
+        let waiting = try fixture.client.get("/_understudy/v1/flows?unfinished=true").text
+        #expect(waiting.contains("\"hint\":\"A second factor is wanted, and nobody has given it.\""), "\(waiting)")
         // "Select a second factor to sign in": the resolver's hints
         let hint = try #require((first.json["mfaInfo"] as? [[String: Any]])?.first)
         #expect(hint["displayName"] as? String == "Work phone")

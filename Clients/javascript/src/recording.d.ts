@@ -63,7 +63,7 @@ export interface Exchange {
 export interface SignInFilter {
   /** `true`: those that a refusal, the person or a fault stopped; `false`: the others. */
   refused?: boolean | undefined
-  /** `true`: those that aren't finished. */
+  /** `true`: those that aren't finished; `false`: those that are. */
   unfinished?: boolean | undefined
   /** A provider that took part, as in the seed. */
   provider?: string | undefined

@@ -140,10 +140,11 @@ extension ValueReader {
         let called = name ?? "the value"
         let made = search.maker(of: text)?.exchange.id
         guard let (provider, value) = issued(text) else {
-            if let reason = providers.lazy.compactMap({ ($0 as? any RemembersEndedTokens)?.ended(text, in: world) })
-                .first
-            {
-                return [.init(holds: false, "\(called) \(reason)", exchange: made)]
+            if let reason = providers.lazy.compactMap({
+                ($0 as? any RemembersEndedTokens)?.ended(text, in: world)?.reason
+            })
+            .first {
+                return [.init(holds: false, "\(called) no longer works: \(reason)", exchange: made)]
             }
             let redeemer = search.sender(of: text, as: ["code"])?.exchange.id
             let words =

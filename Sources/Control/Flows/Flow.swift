@@ -19,10 +19,16 @@ package struct FlowStep: Sendable {
         switch exchange.response.delivery {
         case .dropped, .cut: true
         case .whole, .stream:
-            exchange.diagnosis != nil || exchange.response.status >= 400
-                || (exchange.fault.map { !Fault.isRehearsed($0) } ?? false)
-                || exchange.response.status == 0
+            exchange.diagnosis != nil || exchange.response.status >= 400 || isFaulted || exchange.response.status == 0
         }
+    }
+
+    /// Whether a fault was ordered that a client needn't survive.
+    fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
+
+    /// Whether the failure was ordered, rather than a refusal that also came late.
+    fileprivate var isOrdered: Bool {
+        isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
 
     /// Whether it is a device's poll before the person has decided.
@@ -30,7 +36,7 @@ package struct FlowStep: Sendable {
 
     /// Whether the person refused, or was ordered to.
     package var isCancelled: Bool {
-        guard exchange.fault == nil, let error = exchange.notes.error else { return false }
+        guard !isFaulted, let error = exchange.notes.error else { return false }
         return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
     }
 }
@@ -46,7 +52,7 @@ package struct Flow: Sendable {
         case unfinished
         /// The flow wasn't meant to sign anybody in.
         case answered
-        /// The tokens were revoked, or the person signed out.
+        /// A sign-out or a revocation that no sign-in in the recording precedes.
         case signedOut
     }
 
@@ -74,7 +80,7 @@ package struct Flow: Sendable {
             } else if step.isCancelled {
                 (ending, failure) = (.cancelled, step)
             } else if step.isFailed {
-                (ending, failure) = (step.exchange.fault == nil ? .refused : .faulted, step)
+                (ending, failure) = (step.isOrdered ? .faulted : .refused, step)
             } else if let next = ending.after(step) {
                 ending = next
                 failure = nil
@@ -174,6 +180,13 @@ package struct Flow: Sendable {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return nil }
         if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
         if last.isPending { return "The person hasn't decided yet: the device goes on asking." }
+        if last.step.kind == .deviceCode { return "The device shows its code, and nobody has entered it." }
+        if steps.contains(where: { $0.step.kind == .deviceCode }) {
+            return "The person has opened the page for the device's code, and the device hasn't asked since."
+        }
+        if steps.contains(where: { $0.exchange.notes.given.contains("mfapendingcredential") }) {
+            return "A second factor is wanted, and nobody has given it."
+        }
         return "The provider's page waits for the person."
     }
 }
@@ -192,7 +205,8 @@ extension Flow.Ending {
         case .authorization, .decision, .pushedRequest, .deviceCode:
             if givesTokens { return .signedIn }
             return self == .signedIn ? nil : .unfinished
-        case .revocation, .logout: return .signedOut
+        // After a sign-in, it is a further step of that sign-in.
+        case .revocation, .logout: return self == .signedIn ? nil : .signedOut
         case .userInfo, .api, .introspection, .keySet, .discovery, .page, .message, .other: return nil
         }
     }

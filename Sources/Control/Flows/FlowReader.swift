@@ -113,6 +113,8 @@ package struct FlowReader: Sendable {
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {
             for credential in credentials {
                 if let account = provider.issued(credential, in: world)?.account, !account.isEmpty { return account }
+                let ended = (provider as? any RemembersEndedTokens)?.ended(credential, in: world)
+                if let account = ended?.account { return account }
             }
         }
         return nil
@@ -136,8 +138,8 @@ package struct FlowFilter: Sendable {
     package var client: String?
     /// Whether it was refused, cancelled, or made to fail.
     package var isRefused: Bool?
-    /// Whether only flows are taken that aren't finished.
-    package var isUnfinished = false
+    /// Whether it isn't finished.
+    package var isUnfinished: Bool?
     /// A text in the flow's summary; case is ignored.
     package var text: String?
     /// Whether requests for just a key set or a discovery document are taken, too.
@@ -148,7 +150,7 @@ package struct FlowFilter: Sendable {
     init(_ fields: inout Fields) {
         isRefused = fields.optional(
             "refused", .boolean, "Whether something stopped it: a refusal, the person or an ordered fault.")
-        isUnfinished = fields("unfinished", .boolean, default: false, "true: only those that aren't finished.")
+        isUnfinished = fields.optional("unfinished", .boolean, "Whether it isn't finished.")
         provider = fields.optional(
             "provider", .text(.nonEmpty), "The name of a provider that took part, as in the seed: \"apple\".")
         client = fields.optional("client", .text(.nonEmpty), "A part of the client ID.")
@@ -161,7 +163,7 @@ package struct FlowFilter: Sendable {
     func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {
         if flow.isQuiet, !takesQuiet { return false }
         if let isRefused, isRefused != (flow.failure != nil) { return false }
-        if isUnfinished, flow.ending != .unfinished { return false }
+        if let isUnfinished, isUnfinished != (flow.ending == .unfinished) { return false }
         if let client, !(flow.client.map { TextSearch(client).isFound(in: $0) } ?? false) { return false }
         if let provider, !flow.providerNames.contains(provider) { return false }
         guard let text else { return true }

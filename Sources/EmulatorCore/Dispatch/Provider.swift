@@ -108,8 +108,18 @@ package protocol KeepsGrants: Provider {
 
 /// A provider that remembers for a while why a code or token doesn't work any more.
 package protocol RemembersEndedTokens: Provider {
-    /// Returns the reason in words that follow the name of the code or token; `nil` when it isn't known.
-    func ended(_ text: String, in world: World) -> String?
+    /// Returns what is remembered of a code or token that ended; `nil` when nothing is.
+    func ended(_ text: String, in world: World) -> EndedValue?
+}
+
+/// A code or token that doesn't work any more.
+package struct EndedValue: Sendable {
+    /// The reason as a clause, such as "the person removed the app".
+    package let reason: String
+    /// The account that it was for, where that is known.
+    package let account: String?
+
+    package init(reason: String, account: String?) { (self.reason, self.account) = (reason, account) }
 }
 
 /// A provider that mints ID tokens.

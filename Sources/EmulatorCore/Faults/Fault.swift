@@ -65,6 +65,18 @@ package struct Fault: SchemaObject {
         summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")
     }
 
+    /// Returns whether a summary is that of a fault which every client must survive: a rehearsal's, or one that only
+    /// delays an answer, shuffles its members, or signs with a new key while the old ones stay published.
+    package static func isLegal(_ summary: String) -> Bool {
+        if isRehearsed(summary) { return true }
+        guard summary.hasPrefix("ordered fault"), let mark = summary.firstRange(of: ": "),
+            let effect = (try? JSONValue(parsing: Array(summary[mark.upperBound...].utf8)))?.object
+        else { return false }
+        return effect.members.allSatisfy { member in
+            ["delay", "shuffle"].contains(member.key) || member.key == "rotateKeys" && member.value != "drop"
+        }
+    }
+
     fileprivate var isSpent: Bool { times.map { done >= $0 } ?? false }
 }
 

@@ -67,7 +67,7 @@ extension Inspector {
             field("Text", "q", filter.text ?? ""),
             .tag(
                 "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused ?? false),
-                choice("Unfinished only", "unfinished", filter.isUnfinished),
+                choice("Unfinished only", "unfinished", filter.isUnfinished ?? false),
                 choice("Key sets and discovery, too", "all", filter.takesQuiet)),
             .tag("button", [("class", "quiet orders-unscripted")], "Show"))
     }
@@ -163,11 +163,12 @@ extension FlowFilter {
         func text(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         (provider, client, self.text) = (text("provider"), text("client"), text("q"))
         isRefused = form["refused"] != nil ? true : nil
-        (isUnfinished, takesQuiet) = (form["unfinished"] != nil, form["all"] != nil)
+        isUnfinished = form["unfinished"] != nil ? true : nil
+        takesQuiet = form["all"] != nil
     }
 
     fileprivate var isEmpty: Bool {
-        provider == nil && client == nil && isRefused == nil && !isUnfinished && text == nil
+        provider == nil && client == nil && isRefused == nil && isUnfinished == nil && text == nil
     }
 
     /// Returns the filter as a query, with more fields.
@@ -176,7 +177,7 @@ extension FlowFilter {
             value.map { (name, $0) }
         }
         if isRefused == true { fields.append(("refused", "1")) }
-        if isUnfinished { fields.append(("unfinished", "1")) }
+        if isUnfinished == true { fields.append(("unfinished", "1")) }
         if takesQuiet { fields.append(("all", "1")) }
         return Form(fields: (fields + more).map { Form.Field(name: $0.0, value: $0.1) }).encoded
     }

@@ -164,13 +164,13 @@ extension Transaction {
     @discardableResult
     package mutating func endTokens<Grant: OAuthGrant>(of grant: Grant, because reason: String) -> [Token<Grant>] {
         let ended = remove(Grant.tables.tokensByGrant, grant.key)
-        for token in ended { put(EndedCredential<Grant>(token.key, because: reason)) }
+        for token in ended { put(EndedCredential<Grant>(token.key, of: grant.account, because: reason)) }
         return ended
     }
 
     package mutating func endCodes<Grant: OAuthGrant>(of grant: Grant, because reason: String) {
         for code in remove(Grant.tables.codesByGrant, grant.key) {
-            put(EndedCredential<Grant>(code.key, because: reason))
+            put(EndedCredential<Grant>(code.key, of: grant.account, because: reason))
         }
     }
 
@@ -228,6 +228,11 @@ extension Transaction {
 }
 
 extension World {
+    /// Returns what is remembered of a code or a token of one provider that ended.
+    package func ended<Grant: OAuthGrant>(_ text: String, _ type: Grant.Type) -> EndedValue? {
+        read { $0.find(EndedCredential<Grant>.self, text) }.map { EndedValue(reason: $0.reason, account: $0.account) }
+    }
+
     /// Describes a code or a token of one provider; `nil` if it was never issued or is forgotten. `client` returns the
     /// client of a grant, for values that don't name it.
     package func issued<Grant: OAuthGrant>(

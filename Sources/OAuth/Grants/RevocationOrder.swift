@@ -93,9 +93,12 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
     package let key: String
     /// The reason as a clause, such as "the person removed the app".
     package let reason: String
+    /// The person whose it was.
+    package let account: String?
 
-    package init(_ text: String, because reason: String) {
+    package init(_ text: String, of account: String?, because reason: String) {
         key = text
+        self.account = account
         self.reason = reason
     }
 }

@@ -17,7 +17,7 @@ extension World {
             case unfinished
             /// It wasn't meant to sign anybody in, and was answered.
             case answered
-            /// The tokens were revoked, or the person signed out.
+            /// The tokens were revoked, or the person signed out, without a sign-in before it in the recording.
             case signedOut
         }
 
@@ -85,6 +85,7 @@ extension World {
     ///
     /// - Parameters:
     ///   - isRefused: `true` returns those that a refusal, the person or a fault stopped, `false` the others.
+    ///   - isUnfinished: `true` returns those that aren't finished, `false` those that are.
     ///   - provider: a provider that took part, by its name in the seed.
     ///   - client: a part of the client's ID.
     ///   - text: a text of the diagnosis, the person, the client or an ID; case is ignored.
@@ -92,8 +93,8 @@ extension World {
     ///   - wait: the time to wait for the first one, a minute at most.
     /// - Throws: ``UnderstudyError``.
     public func signIns(
-        isRefused: Bool? = nil, provider: String? = nil, client: String? = nil, text: String? = nil,
-        after id: String? = nil, waitingAtMost wait: Duration? = nil
+        isRefused: Bool? = nil, isUnfinished: Bool? = nil, provider: String? = nil, client: String? = nil,
+        text: String? = nil, after id: String? = nil, waitingAtMost wait: Duration? = nil
     ) async throws -> [SignIn] {
         struct Page: Decodable {
             let flows: [SignIn]
@@ -101,7 +102,8 @@ extension World {
             let more: Bool?
         }
         let conditions = [
-            ("refused", isRefused.map { $0 ? "true" : "false" }), ("provider", provider), ("client", client),
+            ("refused", isRefused.map { $0 ? "true" : "false" }),
+            ("unfinished", isUnfinished.map { $0 ? "true" : "false" }), ("provider", provider), ("client", client),
             ("text", text),
         ].compactMap { name, value in value.map { (name: name, value: $0) } }
         var (found, after, waiting) = ([SignIn](), id, wait)

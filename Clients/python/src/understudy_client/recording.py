@@ -127,7 +127,7 @@ class Recording:
 
         Args:
             refused: `True`: those that a refusal, the person or a fault stopped; `False`: the others.
-            unfinished: `True`: those that aren't finished.
+            unfinished: `True`: those that aren't finished; `False`: those that are.
             provider: A provider that took part, by its name in the seed: `apple`.
             client: A part of the client ID; at Firebase, of the project.
             text: A text, in any case: of the diagnosis, the person, the client or an ID.
