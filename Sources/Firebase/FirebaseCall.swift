@@ -144,7 +144,7 @@ struct MessageFields: Sendable {
     func place(_ name: String) -> String { path + MessageFields.snakeCase(name) }
 
     /// Returns the text of a value. Google's API takes a number as a text, too.
-    private static func text(of value: JSONValue) -> String? {
+    static func text(of value: JSONValue) -> String? {
         switch value {
         case .integer, .number: value.text
         default: value.string
@@ -159,7 +159,7 @@ struct MessageFields: Sendable {
         }.joined()
     }
 
-    private static func snakeCase(_ name: String) -> String {
+    static func snakeCase(_ name: String) -> String {
         name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
     }
 

@@ -243,7 +243,8 @@ extension FirebaseError {
     ) -> FirebaseError {
         let value = fault.map { "\($0) \(value.text)" } ?? value.text
         let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value)", to: 1_000)
-        return invalidField(field, description, because: "the field \"\(field)\" has the wrong type")
+        return invalidField(
+            field, description, because: "the field \"\(MessageFields.camelCase(field))\" has the wrong type")
     }
 
     /// Returns the refusal of a field that can't be read, as Google's API frontend words it.

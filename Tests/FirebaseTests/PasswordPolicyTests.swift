@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import TestSupport
 import Testing
 
@@ -84,6 +85,103 @@ struct PasswordPolicyTests {
         try enforce(fixture, "OFF")
         #expect(try signUp(fixture, "weak", "password").status == 200)
         #expect(try signUp(fixture, "weaker", "12345").message.hasPrefix("WEAK_PASSWORD : "))
+    }
+
+    /// The words are those of Google's API frontend, as it refuses other fields (`import#created-at-invalid`).
+    @Test("a setting of the wrong type is refused, wherever it is, and nothing is stored")
+    func wrongTypes() throws {
+        let fixture = try FirebaseFixture.recorded()
+        let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2"
+        func options(_ options: Any) -> [String: Any] {
+            ["passwordPolicyConfig": ["passwordPolicyVersions": [["customStrengthOptions": options]]]]
+        }
+        let place = "config.password_policy_config.password_policy_versions[0].custom_strength_options"
+        let cases: [(body: [String: Any], mask: String?, message: String)] = [
+            (
+                ["passwordPolicyConfig": 5], nil,
+                "Invalid value at 'config.password_policy_config' (\(type).PasswordPolicyConfig), 5"
+            ),
+            (
+                ["password_policy_config": "ENFORCE"], nil,
+                "Invalid value at 'config.password_policy_config' (\(type).PasswordPolicyConfig), \"ENFORCE\""
+            ),
+            (options(7), nil, "Invalid value at '\(place)' (\(type).CustomStrengthOptions), 7"),
+            (
+                options(["minPasswordLength": "long"]), nil,
+                "Invalid value at '\(place).min_password_length' (TYPE_INT32), \"long\""
+            ),
+            (
+                options(["containsNumericCharacter": "yes"]), nil,
+                "Invalid value at '\(place).contains_numeric_character' (TYPE_BOOL), \"yes\""
+            ),
+            (
+                ["smsRegionConfig": ["allowlistOnly": ["allowedRegions": [["JP"]]]]], nil,
+                "Invalid JSON payload received. Unknown name \"allowed_regions[0]\" at "
+                    + "'config.sms_region_config.allowlist_only': Proto field is not repeating, cannot start list."
+            ),
+            (
+                ["smsRegionConfig": ["allowlistOnly": "JP"]], nil,
+                "Invalid value at 'config.sms_region_config.allowlist_only' (\(type).SmsRegionConfig.AllowlistOnly), \"JP\""
+            ),
+            (
+                ["autodeleteAnonymousUsers": "true"], nil,
+                "Invalid value at 'config.autodelete_anonymous_users' (TYPE_BOOL), \"true\""
+            ),
+            (
+                ["recaptchaConfig": ["managedRules": [["endScore": "high"]]]], nil,
+                "Invalid value at 'config.recaptcha_config.managed_rules[0].end_score' (TYPE_FLOAT), \"high\""
+            ),
+            // Another field is set, but the whole body is read.
+            (
+                ["client": [], "autodeleteAnonymousUsers": true], "autodeleteAnonymousUsers",
+                "Invalid JSON payload received. Unknown name \"client\" at 'config': Proto field is not repeating, cannot "
+                    + "start list."
+            ),
+            // The mask leads into a value without members.
+            (
+                ["autodeleteAnonymousUsers": true], "autodeleteAnonymousUsers.x",
+                "Invalid value at 'config.autodelete_anonymous_users' (TYPE_BOOL), {}"
+            ),
+        ]
+        for (body, mask, message) in cases {
+            let mask = mask ?? body.keys.joined(separator: ",")
+            let answer = try fixture.owner("PATCH", "\(PasswordPolicyTests.config)?updateMask=\(mask)", body)
+            #expect(answer.status == 400 && answer.message == message, "\(answer)")
+            let name = mask.split(separator: ",")[0].prefix { $0 != "." }
+            let isNamed = answer.diagnosis.contains(name) || answer.diagnosis.contains("passwordPolicyConfig")
+            #expect(isNamed || name == "autodeleteAnonymousUsers", "\(answer)")
+        }
+        let config = try fixture.owner("GET", PasswordPolicyTests.config)
+        for name in ["passwordPolicyConfig", "autodeleteAnonymousUsers"] {
+            #expect(config.json[name] == nil, "\(config)")
+        }
+        // A number may be a text, and a single value is a list of one.
+        try set(
+            fixture, "passwordPolicyConfig,smsRegionConfig",
+            options(["min_password_length": "12"]).merging(
+                ["smsRegionConfig": ["allowlistOnly": ["allowedRegions": "JP"]]]) { $1 })
+        let changed = try JSONValue(parsing: try fixture.owner("GET", PasswordPolicyTests.config).body)
+        #expect(
+            changed["passwordPolicyConfig"]?["passwordPolicyVersions"]?.array?.first?["customStrengthOptions"] == [
+                "minPasswordLength": 12
+            ], "\(changed)")
+        #expect(changed["smsRegionConfig"] == ["allowlistOnly": ["allowedRegions": ["JP"]]], "\(changed)")
+    }
+
+    @Test("a policy whose least length is more than its greatest is refused")
+    func lengths() throws {
+        let fixture = try FirebaseFixture.recorded()
+        func change(_ options: [String: Int]) throws -> Answer {
+            try fixture.owner(
+                "PATCH", "\(PasswordPolicyTests.config)?updateMask=passwordPolicyConfig",
+                ["passwordPolicyConfig": ["passwordPolicyVersions": [["customStrengthOptions": options]]]])
+        }
+        let refused = try change(["minPasswordLength": 20, "maxPasswordLength": 10])
+        #expect(refused.status == 400 && refused.message == "Request contains an invalid argument.", "\(refused)")
+        #expect(refused.diagnosis.contains("minPasswordLength is 20, more than maxPasswordLength, which is 10"))
+        for options in [["minPasswordLength": 10, "maxPasswordLength": 10], ["minPasswordLength": 20]] {
+            #expect(try change(options).status == 200)
+        }
     }
 
     @Test("a weak password signs in with notifications, or not at all if the policy forces an upgrade")

@@ -137,6 +137,14 @@ struct PasswordPolicy: Sendable {
                         + "\(range.lowerBound) to \(range.upperBound)")
             }
         }
+        let options = list.first?["customStrengthOptions"]
+        if let least = options?["minPasswordLength"]?.integer, let most = options?["maxPasswordLength"]?.integer,
+            most != 0, least > most
+        {
+            throw .invalidArgument(
+                "\(field).passwordPolicyVersions[0].customStrengthOptions.minPasswordLength is \(least), more than "
+                    + "maxPasswordLength, which is \(most)")
+        }
     }
 }
 

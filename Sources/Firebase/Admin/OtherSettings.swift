@@ -74,6 +74,11 @@ struct OtherSettings: Codable, Sendable {
     mutating func change(
         _ given: JSONObject, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
+        var given = given
+        for field in fields {
+            guard let value = given[field] else { continue }
+            given[field] = try OtherSettings.read(value, of: field, in: message)
+        }
         try OtherSettings.checkUnions(given, of: message)
         if let policy = given["passwordPolicyConfig"] { try PasswordPolicy.check(setting: policy) }
         var object = kept.object
@@ -88,6 +93,8 @@ struct OtherSettings: Codable, Sendable {
                 if value != nil { OtherSettings.endOthers(of: parts, in: &object) }
             }
             if let value = object[field] {
+                // A path in the mask may lead into a value that has no members.
+                let value = try OtherSettings.read(value, of: field, in: message)
                 object[field] = OtherSettings.told(value, withFalse: field == "recaptchaConfig")
             }
         }
@@ -108,6 +115,12 @@ struct OtherSettings: Codable, Sendable {
             throw .invalidArgument("the settings have more levels or members than a request may have")
         }
         kept = CustomClaims(object)
+    }
+
+    private static func read(
+        _ value: JSONValue, of field: String, in message: String
+    ) throws(FirebaseError) -> JSONValue {
+        try SettingType.settings[field]?.read(value, at: "\(message).\(MessageFields.snakeCase(field))") ?? value
     }
 
     /// Removes the members that can't be beside the one at this path.

@@ -1,0 +1,142 @@
+import JSON
+
+/// The type of a setting, by which Google's API reads a body before it does anything else. A number may be written as a
+/// text, and a single value counts as a list of one: <https://protobuf.dev/programming-guides/json/>
+///
+/// A member that a message doesn't have here is kept as it is written, because the API gets new ones.
+enum SettingType: Sendable {
+    case flag
+    case text
+    case integer
+    case number
+    /// An enumeration. How the API calls it isn't documented: its name follows from its unspecified value.
+    case choice(String)
+    case message(String, [String: SettingType])
+    indirect case list(SettingType)
+
+    /// Returns the value as it is stored. `field` is its path in the request, as refusals name it.
+    func read(_ value: JSONValue, at field: String) throws(FirebaseError) -> JSONValue {
+        if value.isNull { return value }
+        if case .list(let type) = self {
+            var items: [JSONValue] = []
+            for (place, item) in (value.array ?? [value]).enumerated() {
+                items.append(try type.read(item, at: "\(field)[\(place)]"))
+            }
+            return .array(items)
+        }
+        if value.array != nil {
+            let names = field.split(separator: ".").map(String.init)
+            let place = names.dropLast().joined(separator: ".")
+            throw .invalidField(
+                place,
+                "Invalid JSON payload received. Unknown name \"\(names.last ?? "")\" at '\(place)': Proto field is not "
+                    + "repeating, cannot start list.", because: "\(MessageFields.camelCase(field)) isn't a list")
+        }
+        switch self {
+        case .flag:
+            guard value.bool != nil else { throw .wrongType(field, "TYPE_BOOL", value) }
+        case .text:
+            guard let text = MessageFields.text(of: value) else {
+                throw .wrongType(field, "TYPE_STRING", value)
+            }
+            return .string(text)
+        case .integer:
+            guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
+                throw .wrongType(field, "TYPE_INT32", value)
+            }
+            return .integer(number)
+        case .number:
+            guard value.kindName == "a number" || value.string.flatMap({ Double($0) }) != nil else {
+                throw .wrongType(field, "TYPE_FLOAT", value)
+            }
+        case .choice(let name):
+            guard value.string != nil || value.integer != nil else {
+                throw .wrongType(field, SettingType.url(name), value)
+            }
+        case .message(let name, let types):
+            guard let object = value.object else { throw .wrongType(field, SettingType.url(name), value) }
+            var read = JSONObject()
+            for (key, value) in object.members {
+                let name = MessageFields.camelCase(key)
+                guard let type = types[name] else {
+                    read[key] = value
+                    continue
+                }
+                read[name] = try type.read(value, at: "\(field).\(MessageFields.snakeCase(name))")
+            }
+            return .object(read)
+        case .list: break
+        }
+        return value
+    }
+
+    private static func url(_ name: String) -> String {
+        "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.\(name)"
+    }
+}
+
+extension SettingType {
+    /// The types of the settings that are stored as they are written:
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config>.
+    static let settings: [String: SettingType] = [
+        "autodeleteAnonymousUsers": .flag,
+        "client": .message(
+            "ClientConfig",
+            [
+                "apiKey": .text, "firebaseSubdomain": .text,
+                "permissions": .message(
+                    "ClientConfig.Permissions", ["disabledUserSignup": .flag, "disabledUserDeletion": .flag]),
+            ]),
+        "inheritance": .message("Inheritance", ["emailSendingConfig": .flag]),
+        "mobileLinksConfig": .message("MobileLinksConfig", ["domain": .choice("MobileLinksConfig.Domain")]),
+        "monitoring": .message(
+            "MonitoringConfig", ["requestLogging": .message("RequestLogging", ["enabled": .flag])]),
+        "passwordPolicyConfig": .message(
+            "PasswordPolicyConfig",
+            [
+                "passwordPolicyEnforcementState": .choice("PasswordPolicyConfig.PasswordPolicyEnforcementState"),
+                "passwordPolicyVersions": .list(
+                    .message(
+                        "PasswordPolicyVersion",
+                        [
+                            "schemaVersion": .integer,
+                            "customStrengthOptions": .message(
+                                "CustomStrengthOptions",
+                                [
+                                    "minPasswordLength": .integer, "maxPasswordLength": .integer,
+                                    "containsLowercaseCharacter": .flag, "containsUppercaseCharacter": .flag,
+                                    "containsNumericCharacter": .flag, "containsNonAlphanumericCharacter": .flag,
+                                ]),
+                        ])), "forceUpgradeOnSignin": .flag, "lastUpdateTime": .text,
+            ]),
+        "quota": .message(
+            "QuotaConfig",
+            [
+                "signUpQuotaConfig": .message(
+                    "TemporaryQuota", ["quota": .number, "startTime": .text, "quotaDuration": .text])
+            ]),
+        "recaptchaConfig": .message(
+            "RecaptchaConfig",
+            [
+                "emailPasswordEnforcementState": .choice("RecaptchaConfig.RecaptchaProviderEnforcementState"),
+                "phoneEnforcementState": .choice("RecaptchaConfig.RecaptchaProviderEnforcementState"),
+                "managedRules": .list(
+                    .message(
+                        "RecaptchaManagedRule",
+                        ["endScore": .number, "action": .choice("RecaptchaManagedRule.RecaptchaAction")])),
+                "recaptchaKeys": .list(
+                    .message("RecaptchaKey", ["key": .text, "type": .choice("RecaptchaKey.RecaptchaKeyClientType")])),
+                "tollFraudManagedRules": .list(
+                    .message(
+                        "RecaptchaTollFraudManagedRule",
+                        ["startScore": .number, "action": .choice("RecaptchaManagedRule.RecaptchaAction")])),
+                "useAccountDefender": .flag, "useSmsBotScore": .flag, "useSmsTollFraudProtection": .flag,
+            ]),
+        "smsRegionConfig": .message(
+            "SmsRegionConfig",
+            [
+                "allowByDefault": .message("SmsRegionConfig.AllowByDefault", ["disallowedRegions": .list(.text)]),
+                "allowlistOnly": .message("SmsRegionConfig.AllowlistOnly", ["allowedRegions": .list(.text)]),
+            ]),
+    ]
+}
