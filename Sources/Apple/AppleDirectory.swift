@@ -18,13 +18,14 @@ struct AppleDirectory: Sendable {
     }
 
     /// An App ID or a Services ID.
-    struct Client: Sendable {
+    struct Client: SignInClient {
         enum Kind: Sendable {
             case app
             case service
         }
 
         let id: String
+        var name: String { id }
         let kind: Kind
         let team: String
         /// The primary App ID: clients that share it share consent.

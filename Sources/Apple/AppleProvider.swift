@@ -30,7 +30,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
     }
 
     package var endpoints: [Endpoint] {
-        let host = [AppleProvider.host]
+        let (host, signIn) = ([AppleProvider.host], AppleSignIn(apple: self))
         let authorization = EndpointTraits.authorization(
             errors: ["user_cancelled_authorize"], mints: .apple, partOf: "/auth/authorize")
         let token = EndpointTraits.api(AppleError.ofTokens, mints: .apple)
@@ -42,17 +42,17 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
             Endpoint(
                 "GET", host, "/auth/authorize", title: "the authorization request", keys: [.apple], authorization
             ) {
-                try authorize($0, $0.request.queryForm)
+                try signIn.authorize($0, $0.request.queryForm)
             }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
             Endpoint(
                 "POST", host, "/auth/authorize", title: "the authorization request, as a form", keys: [.apple],
                 authorization
             ) {
-                try authorize($0, $0.request.bodyForm)
+                try signIn.authorize($0, $0.request.bodyForm)
             }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
             Endpoint(
                 "POST", host, SignInPage.path, title: "the answer of the sign-in page", keys: [.apple], authorization,
-                decide
+                signIn.decide
             ).remarks(AppleProvider.remarks),
             Endpoint(
                 "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token),

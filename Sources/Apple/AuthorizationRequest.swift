@@ -5,7 +5,7 @@ import OAuth
 
 /// A checked request to `/auth/authorize`.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.>
-struct AuthorizationRequest: Sendable {
+struct AuthorizationRequest: CheckedAuthorization {
     let client: AppleDirectory.Client
     let redirectURI: String
     let wantsIDToken: Bool

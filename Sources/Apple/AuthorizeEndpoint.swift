@@ -11,95 +11,97 @@ import Time
 // Quirks: PKCE isn't documented, and enforced where a client uses it. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
 
-extension AppleProvider {
-    func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
+/// The sign-in at the authorization endpoint.
+struct AppleSignIn: AuthorizationFlow {
+    let apple: AppleProvider
+
+    var provider: String { apple.name }
+
+    func request(
+        _ form: Form, isAnswer: Bool, _ exchange: Exchange
+    ) throws(RefusedAuthorization) -> AuthorizationRequest {
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(form, directory, exchange.world.seed) } catch {
-            return error.authorizeResponse(to: exchange.request)
-        }
-        if let move = moveToOtherSite(exchange, request) { return move }
-        let decision = try exchange.decision(
-            provider: name, client: request.client.id, interaction: request.client.interaction)
-        switch decision {
-        case .cancel: return cancelled(exchange, request)
-        case .error(let name, _):
-            return failed(exchange, request, with: name, because: Diagnosis("this error was ordered as an outcome"))
-        case .ask: return SignInPage.choosePerson(exchange, request)
-        case .nobody:
-            return AppleError(
-                .invalidRequest, nil,
-                Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
-            )
-            .authorizeResponse(to: exchange.request)
-        case .approve(let person, let outcome):
-            return try approved(exchange, request, Approval(account: person, asked: request.scopes, outcome: outcome))
-        }
+        do throws(AppleError) {
+            request = try AuthorizationRequest(form, apple.directory, exchange.world.seed)
+        } catch { throw RefusedAuthorization(error.authorizeResponse(to: exchange.request)) }
+        if !isAnswer, let move = moveToOtherSite(exchange, request) { throw RefusedAuthorization(move) }
+        return request
     }
 
-    /// Handles the form of a sign-in page.
-    func decide(_ exchange: Exchange) throws -> Response {
-        let answer = exchange.request.bodyForm
-        guard let original = answer.carriedRequest else {
+    func nobody(_ request: AuthorizationRequest, _ exchange: Exchange) -> Response {
+        let diagnosis = Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
+        return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
+    }
+
+    func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer) {
+        guard let request = form.carriedRequest else {
             let diagnosis = Diagnosis("the form lacks the authorization request: begin again at /auth/authorize")
-            return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
+            throw RefusedAuthorization(
+                AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request))
         }
-        let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(original, directory, exchange.world.seed) } catch {
-            return error.authorizeResponse(to: exchange.request)
-        }
-        guard answer["action"] != "cancel" else { return cancelled(exchange, request) }
-        if let search = PersonChooser.Search(answer) {
-            return SignInPage.choosePerson(exchange, request, search: search)
-        }
-        let id: String?
-        switch answer["action"] {
-        case "new": return SignInPage.newPerson(exchange, request, NewPerson(nil))
+        let account = form["account"] ?? ""
+        switch form["action"] {
+        case "cancel": return (request, .cancel)
+        case _ where PersonChooser.Search(form) != nil: break
+        case "new": return (request, .page(SignInPage.newPerson(exchange, request, NewPerson(nil))))
         case "make":
-            let person = NewPerson(answer)
-            do { id = try person.make(in: exchange).id } catch let error as NewPerson.Refusal {
-                return SignInPage.newPerson(exchange, request, person, problem: error.sentence)
+            let person = NewPerson(form)
+            do { return (request, .chosen(try person.make(in: exchange).id)) } catch let error as NewPerson.Refusal {
+                return (request, .page(SignInPage.newPerson(exchange, request, person, problem: error.sentence)))
             }
-        default: id = answer["account"]
+        case "continue": return (request, .approved(account))
+        default: return (request, .chosen(account))
         }
-        let (account, consented) = exchange.world.read { tables in
-            let account = id.flatMap { tables.account($0) }
-            return (account, account.flatMap { tables.grant($0.id, to: request.client) } != nil)
-        }
-        guard let account else { return SignInPage.choosePerson(exchange, request) }
-        guard answer["action"] == "continue" else {
-            return SignInPage.consent(exchange, request, account, isReturning: consented)
-        }
-        let name = Account.Name(
-            given: answer["given"] ?? account.name.given, family: answer["family"] ?? account.name.family)
-        let shares = answer["email"].map { $0 != "hide" } ?? account.apple.shareEmail
-        return try approved(
-            exchange, request, Approval(account: account, sharesEmail: shares, name: name, scopes: request.scopes))
+        return (request, PersonChooser.Search(form).map { .searched($0) } ?? .chosen(account))
+    }
+
+    func choosePerson(
+        _ request: AuthorizationRequest, _ search: PersonChooser.Search?, _ exchange: Exchange
+    ) -> Response {
+        SignInPage.choosePerson(exchange, request, search: search)
+    }
+
+    func consentPage(_ request: AuthorizationRequest, for account: Account, _ exchange: Exchange) -> Response? {
+        let isReturning = exchange.world.read { $0.grant(account.id, to: request.client) != nil }
+        return SignInPage.consent(exchange, request, account, isReturning: isReturning)
     }
 
     // MARK: - Answers
 
-    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, _ approval: Approval) throws
-        -> Response
-    {
-        let authorization = try authorize(
+    func approve(
+        _ request: AuthorizationRequest, by account: Account, _ answer: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        let approval =
+            switch answer {
+            case .ordered(let outcome): Approval(account: account, asked: request.scopes, outcome: outcome)
+            case .remembered: Approval(account: account, asked: request.scopes)
+            case .page(let form):
+                Approval(
+                    account: account, sharesEmail: form["email"].map { $0 != "hide" } ?? account.apple.shareEmail,
+                    name: Account.Name(
+                        given: form["given"] ?? account.name.given, family: form["family"] ?? account.name.family),
+                    scopes: request.scopes)
+            }
+        let authorization = try apple.authorize(
             exchange, client: request.client, approval: approval, redirectURI: request.redirectURI,
             nonce: request.nonce, challenge: request.challenge)
-        guard let authorization else { return SignInPage.choosePerson(exchange, request) }
+        guard let authorization else { return nil }
         let code = authorization.code
         var idToken: String?
         if request.wantsIDToken {
             let token = IDToken(
-                issuer: issuer(exchange), client: request.client, grant: authorization.grant, account: approval.account,
+                issuer: apple.issuer(exchange), client: request.client, grant: authorization.grant,
+                account: approval.account,
                 nonce: request.nonce, authenticatedAt: authorization.at, issuedAt: authorization.at,
                 code: code)
-            do { idToken = try exchange.mint(.apple, token.claims(settings), at: authorization.at) } catch {
+            do { idToken = try exchange.mint(.apple, token.claims(apple.settings), at: authorization.at) } catch {
                 let failure = AppleError.unsigned(error)
                 return failed(exchange, request, with: failure.code.rawValue, because: failure.diagnosis)
             }
         }
-        let user = authorization.isFirst ? AppleProvider.user(authorization, approval.scopes) : nil
+        let user = authorization.isFirst ? AppleSignIn.user(authorization, approval.scopes) : nil
         if request.mode == .webMessage { return message(exchange, request, code, idToken, user) }
-        var response = answer(exchange, request)
+        var response = self.answer(exchange, request)
         response.append("code", code)
         response.append("id_token", idToken)
         response.append("user", user?.text)
@@ -136,8 +138,12 @@ extension AppleProvider {
             fields: exchange.redirectState(request.state).map { [$0] } ?? [])
     }
 
-    private func cancelled(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
-        failed(exchange, request, with: "user_cancelled_authorize", because: Diagnosis("the person cancelled"))
+    func answer(to request: AuthorizationRequest, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
+        guard case .error(let name, _) = end else {
+            return failed(
+                exchange, request, with: "user_cancelled_authorize", because: Diagnosis("the person cancelled"))
+        }
+        return failed(exchange, request, with: name, because: Diagnosis(end.reason))
     }
 
     private func failed(
@@ -155,7 +161,7 @@ extension AppleProvider {
     /// `SameSite=Lax` cookies aren't sent. On the client's own site, a browser would send them and hide that. The name
     /// resolves to the browser's own machine, so a browser that used another name stays.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
-        guard settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
+        guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
             let here = WebAddress("\(exchange.address.scheme)://\(exchange.address.authority)"), here.isLoopback,
             let there = WebAddress(request.redirectURI), there.isSameSite(as: here)
@@ -249,7 +255,7 @@ enum SignInPage {
         let nobody = HTML.tag(
             "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts.")
         return page(
-            exchange, request, title: "Sign in with Apple",
+            exchange, request.form, title: "Sign in with Apple",
             [
                 .tag("h1", [], "Sign in with Apple"),
                 .tag(
@@ -265,7 +271,7 @@ enum SignInPage {
 
     /// Shows the form for a new person. `problem` is the error of the values sent before.
     static func newPerson(
-        _ exchange: Exchange, _ request: AuthorizationRequest, _ person: NewPerson, problem: String? = nil
+        _ exchange: Exchange, _ request: Form, _ person: NewPerson, problem: String? = nil
     ) -> Response {
         let alert = problem.map { [HTML.tag("p", [("class", "error"), ("role", "alert")], $0)] } ?? []
         let make = HTML.tag("button", [("type", "submit"), ("name", "action"), ("value", "make")], "Continue")
@@ -303,7 +309,8 @@ enum SignInPage {
             : "\(account.fullName) signs in to \(request.client.id) for the first time."
         let title = "Use Sign in with Apple as \(account.fullName)?"
         return page(
-            exchange, request, title: title, [.tag("h1", [], title), .tag("p", [("class", "soft")], introduction)],
+            exchange, request.form, title: title,
+            [.tag("h1", [], title), .tag("p", [("class", "soft")], introduction)],
             fields)
     }
 
@@ -333,7 +340,7 @@ enum SignInPage {
     }
 
     private static func page(
-        _ exchange: Exchange, _ request: AuthorizationRequest, title: String, status: Int = 200, _ heading: [HTML],
+        _ exchange: Exchange, _ request: Form, title: String, status: Int = 200, _ heading: [HTML],
         _ fields: [HTML]
     ) -> Response {
         let action = exchange.address.base(of: AppleProvider.host) + path
@@ -343,7 +350,7 @@ enum SignInPage {
             "Cancel")
         let form = HTML.element(
             "form", attributes: [(name: "method", value: "post"), (name: "action", value: action)],
-            children: [.carrying(request.form)] + fields + [cancel])
+            children: [.carrying(request)] + fields + [cancel])
         return Page.response(title: title, status: status, look: .apple, heading + [form])
     }
 }

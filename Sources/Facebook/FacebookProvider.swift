@@ -70,18 +70,19 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
         let path = version + FacebookProvider.dialogPath + slash
         func titled(_ title: String) -> String { version.isEmpty ? title : "\(title), with a version" }
         let host = [FacebookProvider.host, FacebookProvider.shortHost]
+        let signIn = FacebookSignIn(facebook: self)
         let traits = EndpointTraits.authorization(
             errors: ["access_denied", "server_error"] + FacebookProvider.dialogErrors.keys.sorted(), mints: .facebook)
         return [
             Endpoint("GET", host, path, title: titled("the login dialog"), keys: [.facebook], traits) {
-                try hasVersion($0) ? authorize($0) : nothing($0)
+                try hasVersion($0) ? signIn.authorize($0, $0.request.queryForm) : nothing($0)
             }.step { exchange in
                 FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") == nil
                     ? nil : Step(.authorization, "FB.login")
             },
             Endpoint(
                 "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
-            ) { try hasVersion($0) ? decide($0) : nothing($0) },
+            ) { try hasVersion($0) ? signIn.decide($0) : nothing($0) },
         ]
     }
 

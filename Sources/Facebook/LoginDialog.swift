@@ -16,8 +16,8 @@ import Worlds
 // https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
 
 /// A checked request to the login dialog.
-private struct DialogRequest: Sendable {
-    let app: FacebookApp
+struct DialogRequest: CheckedAuthorization {
+    let client: FacebookApp
     /// The redirect URI; empty if a page opened the dialog by the SDK.
     let redirectURI: String
     /// The origin of that page.
@@ -55,7 +55,7 @@ private struct DialogRequest: Sendable {
             )
         }
         let redirectURI = form["redirect_uri"] ?? ""
-        self.app = app
+        client = app
         responseTypes = try DialogRequest.responseTypes(form)
         let scope = FacebookPermission.names(ofScope: form["scope"] ?? "")
         // The permissions of a configuration of Facebook Login for Business are in the app's dashboard, and in no seed.
@@ -144,8 +144,6 @@ private struct DialogRequest: Sendable {
 }
 
 extension FacebookProvider {
-    private static let codeLifetime = TimeSpan.minutes(10)
-
     /// The messages of Facebook's failures for the callback, by code. The first is in
     /// <https://github.com/jaredhanson/passport-oauth/issues/16>, the second in
     /// <https://github.com/jaredhanson/passport-facebook/issues/255>.
@@ -154,76 +152,75 @@ extension FacebookProvider {
             "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible.",
         "1349003": "Login Error: There is an error in logging you into this application. Please try again later.",
     ]
+}
 
-    func authorize(_ exchange: Exchange) throws -> Response {
-        let request: DialogRequest
-        do { request = try DialogRequest(exchange.request.queryForm, self) } catch { return page(error) }
-        let decision = try exchange.decision(
-            provider: name, client: request.app.id, interaction: request.app.interaction)
-        switch decision {
-        case .cancel: return denied(exchange, request, "a cancel was ordered as an outcome")
-        case .error(let error, _):
-            let fields =
-                FacebookProvider.dialogErrors[error].map { [("error_code", error), ("error_message", $0)] }
-                ?? [("error", error)]
-            return failed(exchange, request, fields, "this error was ordered as an outcome")
-        case .ask: return choosePerson(exchange, request)
-        case .nobody:
-            return pages.problem(
-                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
-        case .approve(let account, let outcome):
-            if let page = blocked(request, account) { return page }
-            return try approved(exchange, request, by: account, outcome?.scopes ?? request.permissions)
+/// The sign-in at the login dialog.
+struct FacebookSignIn: PersonPagesFlow {
+    private static let codeLifetime = TimeSpan.minutes(10)
+
+    let facebook: FacebookProvider
+
+    var provider: String { facebook.name }
+
+    func pages(_ exchange: Exchange) -> PersonPages { facebook.pages }
+
+    func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws(RefusedAuthorization) -> DialogRequest {
+        do throws(DialogRequest.Refusal) { return try DialogRequest(form, facebook) } catch {
+            throw RefusedAuthorization(facebook.pages.problem(400, error.title, error.diagnosis))
         }
     }
 
-    /// Handles the form of a page.
-    func decide(_ exchange: Exchange) throws -> Response {
-        guard let (form, answer) = try pages.answer(exchange.request.bodyForm, in: exchange) else {
-            return pages.problem(
-                400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again"))
+    func answer(to request: DialogRequest, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
+        guard case .error(let error, _) = end else {
+            return failed(
+                exchange, request,
+                [
+                    ("error", "access_denied"), ("error_code", "200"), ("error_description", "Permissions error"),
+                    ("error_reason", "user_denied"),
+                ], end.reason)
         }
-        let request: DialogRequest
-        do { request = try DialogRequest(form, self) } catch { return page(error) }
-        switch answer {
-        case .cancel: return denied(exchange, request, "the person cancelled")
-        case .searched(let search): return choosePerson(exchange, request, search)
-        case .page(let page): return page
-        case .chosen(let id), .approved(let id):
-            let (account, asked, granted) = exchange.world.read { tables in
-                let grant = tables.find(FacebookGrant.self, FacebookGrant.key(id, app: request.app.id))
-                return (
-                    tables.account(id), FacebookProvider.asked(request, of: id, tables),
-                    grant?.granted ?? [FacebookPermission.always]
-                )
-            }
-            guard let account else { return choosePerson(exchange, request) }
-            if let page = blocked(request, account) { return page }
-            if case .chosen = answer {
-                return pages.consent(
-                    exchange, client: request.app.name, account: account,
-                    items: FacebookPermission.descriptions(of: asked),
-                    choices: asked.filter { !granted.contains($0) }, request: request.form)
-            }
-            let chosen = pages.choices(exchange.request.bodyForm)
-            return try approved(
-                exchange, request, by: account,
-                chosen.map { chosen in asked.filter { granted.contains($0) || chosen.contains($0) } } ?? asked)
+        let fields =
+            FacebookProvider.dialogErrors[error].map { [("error_code", error), ("error_message", $0)] }
+            ?? [("error", error)]
+        return failed(exchange, request, fields, end.reason)
+    }
+
+    func admit(
+        _ account: Account, to request: DialogRequest, _ exchange: Exchange
+    ) throws(RefusedAuthorization) {
+        if let page = blocked(request, account) { throw RefusedAuthorization(page) }
+    }
+
+    func consentPage(_ request: DialogRequest, for account: Account, _ exchange: Exchange) -> Response? {
+        let (asked, granted) = permissions(of: account, request, exchange)
+        return consentPage(
+            request, for: account, items: FacebookPermission.descriptions(of: asked),
+            choices: asked.filter { !granted.contains($0) }, exchange)
+    }
+
+    /// Returns the permissions that the dialog requests of a person, and those granted before.
+    private func permissions(
+        of account: Account, _ request: DialogRequest, _ exchange: Exchange
+    ) -> (asked: [String], granted: [String]) {
+        exchange.world.read { tables in
+            let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: request.client.id))
+            let asked = FacebookSignIn.asked(request, of: account.id, tables)
+            return (asked, grant?.granted ?? [FacebookPermission.always])
         }
     }
 
     /// Returns Facebook's page for a person who may not use this app, or who has a role in it and therefore sees an
     /// error; otherwise `nil`.
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
-        let app = request.app
+        let app = request.client
         guard app.admits(account) else {
             // https://github.com/thebergamo/react-native-fbsdk-next/issues/303
-            return pages.problem(400, "App not active", app.reason(againstAdmitting: account))
+            return facebook.pages.problem(400, "App not active", app.reason(againstAdmitting: account))
         }
         let unknown = FacebookPermission.unknown(FacebookPermission.names(ofScope: request.form["scope"] ?? ""))
         guard app.developers.contains(account.id), !unknown.isEmpty else { return nil }
         // https://github.com/pablobarbera/Rfacebook/issues/102
-        return pages.problem(
+        return facebook.pages.problem(
             400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
             Diagnosis(
                 received: "scope \(Diagnosis.quote(request.form["scope"] ?? ""))",
@@ -235,15 +232,9 @@ extension FacebookProvider {
     private static func asked(
         _ request: DialogRequest, of account: String, _ tables: borrowing some TableReading & ~Copyable
     ) -> [String] {
-        let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account, app: request.app.id))
+        let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account, app: request.client.id))
         guard let declined = grant?.declined, !request.asksAgain else { return request.permissions }
         return request.permissions.filter { !declined.contains($0) }
-    }
-
-    private func choosePerson(
-        _ exchange: Exchange, _ request: DialogRequest, _ search: PersonChooser.Search? = nil
-    ) -> Response {
-        pages.choose(exchange, client: request.app.name, request: request.form, search: search)
     }
 
     // MARK: - Answers
@@ -261,8 +252,8 @@ extension FacebookProvider {
     ) throws -> Approved? {
         try exchange.world.update(for: account.id) { tables in
             let now = tables.now
-            let asked = FacebookProvider.asked(request, of: account.id, tables)
-            let grant = tables.consent(account.id, to: request.app.id, asked: asked, approving: permissions)
+            let asked = FacebookSignIn.asked(request, of: account.id, tables)
+            let grant = tables.consent(account.id, to: request.client.id, asked: asked, approving: permissions)
             var code: String?
             // The signed request also contains a code:
             // https://developers.facebook.com/docs/reference/login/signed-request
@@ -272,7 +263,7 @@ extension FacebookProvider {
                     AuthorizationCode<FacebookGrant>(
                         text, grant: grant.key, client: grant.app,
                         redirectURI: request.page == nil ? request.redirectURI : nil,
-                        challenge: request.challenge, expires: now + FacebookProvider.codeLifetime,
+                        challenge: request.challenge, expires: now + FacebookSignIn.codeLifetime,
                         usedBy: exchange.spentBy,
                         details: FacebookGrant.CodeDetails(
                             issuedAt: now, nonce: request.nonce,
@@ -288,12 +279,15 @@ extension FacebookProvider {
         }
     }
 
-    private func approved(
-        _ exchange: Exchange, _ request: DialogRequest, by account: Account, _ permissions: [String]
-    ) throws -> Response {
-        guard let approved = try approve(exchange, request, by: account, permissions) else {
-            return choosePerson(exchange, request)
+    func approve(
+        _ request: DialogRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        var permissions = approval.scopes ?? request.permissions
+        if case .page = approval {
+            let (asked, granted) = self.permissions(of: account, request, exchange)
+            permissions = approval.scopes.map { chosen in (asked.filter { (granted + chosen).contains($0) }) } ?? asked
         }
+        guard let approved = try approve(exchange, request, by: account, permissions) else { return nil }
         var fields: [(String, String)] = []
         if let token = approved.accessToken {
             fields += [
@@ -307,14 +301,15 @@ extension FacebookProvider {
                 fields.append(
                     (
                         "id_token",
-                        try idToken(account, approved.grant, nonce: request.nonce, approved.accessToken, exchange)
+                        try facebook.idToken(
+                            account, approved.grant, nonce: request.nonce, approved.accessToken, exchange)
                     ))
             } catch let error as GraphError {
                 return failed(exchange, request, [("error", "server_error")], error.diagnosis.line)
             }
         }
         if request.responseTypes.contains("signed_request") {
-            let signed = signedRequest(of: account, app: request.app, code: approved.code, at: approved.at)
+            let signed = facebook.signedRequest(of: account, app: request.client, code: approved.code, at: approved.at)
             fields.append(("signed_request", signed.text))
         }
         if request.responseTypes.contains("graph_domain") { fields.append(("graph_domain", "facebook")) }
@@ -335,15 +330,6 @@ extension FacebookProvider {
                     + "instead"))
     }
 
-    private func denied(_ exchange: Exchange, _ request: DialogRequest, _ reason: String) -> Response {
-        failed(
-            exchange, request,
-            [
-                ("error", "access_denied"), ("error_code", "200"), ("error_description", "Permissions error"),
-                ("error_reason", "user_denied"),
-            ], reason)
-    }
-
     private func failed(
         _ exchange: Exchange, _ request: DialogRequest, _ fields: [(String, String)], _ reason: String
     ) -> Response {
@@ -360,9 +346,5 @@ extension FacebookProvider {
         let uri = exchange.reachable(request.redirectURI)
         if request.givesTokens { return .redirect(to: "\(uri)#\(form.encoded)") }
         return .redirect(to: "\(uri)\(uri.contains("?") ? "&" : "?")\(form.encoded)#_=_")
-    }
-
-    private func page(_ refusal: DialogRequest.Refusal) -> Response {
-        pages.problem(400, refusal.title, refusal.diagnosis)
     }
 }

@@ -90,13 +90,15 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     }
 
     private var webEndpoints: [Endpoint] {
-        let host = [GitHubProvider.host]
+        let (host, signIn) = ([GitHubProvider.host], GitHubSignIn(github: self))
         let authorization = EndpointTraits.authorization(errors: OAuthError.ofAuthorizations)
         return [
             Endpoint(
-                "GET", host, "/login/oauth/authorize", title: "the authorization request", authorization, authorize),
+                "GET", host, "/login/oauth/authorize", title: "the authorization request", authorization
+            ) { try signIn.authorize($0, $0.request.queryForm) },
             Endpoint(
-                "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization, decide),
+                "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization,
+                signIn.decide),
             Endpoint(
                 "POST", host, "/login/oauth/access_token", title: "redeem a code, refresh, or ask for a device's token",
                 .api(OAuthError.ofTokens), token

@@ -163,7 +163,7 @@ extension GitHubSection {
 
 extension GitHubSection {
     /// An OAuth app or a GitHub App.
-    struct App: Sendable {
+    struct App: SignInClient {
         /// The properties that only a GitHub App has.
         struct Details: Sendable {
             let id: Int
@@ -176,6 +176,7 @@ extension GitHubSection {
         }
 
         let clientID: String
+        var id: String { clientID }
         let name: String
         let secret: String
         let url: String

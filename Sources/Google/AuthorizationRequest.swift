@@ -5,7 +5,7 @@ import OAuth
 
 /// A checked request to the authorization endpoint.
 /// <https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters>
-struct AuthorizationRequest: Sendable {
+struct AuthorizationRequest: CheckedAuthorization {
     let client: GoogleClient
     let redirectURI: String
     /// The origin of the page that opened this pop-up; `nil` for a request that ends with a redirect.
@@ -23,6 +23,7 @@ struct AuthorizationRequest: Sendable {
     var nonce: String? { form["nonce"] }
     var state: Form.Field? { form.field("state") }
     var prompts: [Substring] { (form["prompt"] ?? "").split(separator: " ") }
+    var isSilent: Bool { prompts.contains("none") }
     var asksForConsent: Bool { prompts.contains("consent") || form["approval_prompt"] == "force" }
     var isOffline: Bool { form["access_type"] == "offline" || client.type.isInstalled }
     /// <https://developers.google.com/identity/protocols/oauth2/web-server#incrementalAuth>
@@ -58,7 +59,7 @@ struct AuthorizationRequest: Sendable {
 
     private static func responseTypes(_ form: Form, _ client: GoogleClient) throws(GoogleError) -> Set<String> {
         let text = form["response_type"] ?? ""
-        let types = Set(text.split(separator: " ").map(String.init))
+        let types = form.responseTypes
         // Only clients of type web get tokens in the redirect: https://github.com/subdavis/Tusk/issues/372.
         let allowed: Set<String> = client.type == .web ? ["code", "id_token", "token"] : ["code"]
         if !types.isEmpty, types.isSubset(of: allowed) { return types }

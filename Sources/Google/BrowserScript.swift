@@ -17,6 +17,7 @@ extension GoogleProvider {
 
     var browserScript: [Endpoint] {
         let host = [GoogleProvider.host]
+        let (button, oneTap) = (ButtonSignIn(google: self), OneTapSignIn(google: self))
         return [
             Endpoint(
                 "GET", host, "/gsi/client", title: "the script of Google Identity Services",
@@ -29,23 +30,18 @@ extension GoogleProvider {
             Endpoint(
                 "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
                 step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
-            ) {
-                try signInByButton($0, $0.request.queryForm)
-            },
+            ) { try button.authorize($0, $0.request.queryForm) },
             Endpoint(
                 "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
                 step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
-                decideByButton),
+                button.decide),
             Endpoint(
                 "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
                 step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
-            ) {
-                try oneTap($0, $0.request.queryForm)
-            },
+            ) { try oneTap.authorize($0, $0.request.queryForm) },
             Endpoint(
                 "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
-                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google),
-                decideByOneTap),
+                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google), oneTap.decide),
             Endpoint(
                 "GET", host, "/gsi/status", title: "whether a page may use the script",
                 step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus),

@@ -11,7 +11,7 @@ import OAuth
 // the pop-up isn't notified when the person cancels.
 
 /// A page's request for a sign-in, by Google's script.
-struct BrowserSignIn: Sendable {
+struct BrowserSignIn: CheckedAuthorization {
     /// The way in which the answer is sent.
     enum Mode: Sendable {
         case popup
@@ -48,10 +48,7 @@ struct BrowserSignIn: Sendable {
 
     /// Whether a person is preferred, because of the Workspace domain.
     var prefersAccount: ((Account) -> Bool)? {
-        form["hd"].flatMap { domain in
-            domain.isEmpty
-                ? nil : { $0.google.hostedDomain.map { domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false }
-        }
+        form["hd"].flatMap { domain in domain.isEmpty ? nil : { $0.google.isAt(domain) } }
     }
 
     /// Returns a page with a message for the page that opened the pop-up or holds the frame. Pages of other origins
@@ -61,83 +58,56 @@ struct BrowserSignIn: Sendable {
     }
 }
 
-extension GoogleProvider {
-    private var buttonPages: PersonPages {
+/// The sign-in by the button of Google's script.
+struct ButtonSignIn: PersonPagesFlow {
+    let google: GoogleProvider
+
+    var provider: String { google.name }
+
+    func pages(_ exchange: Exchange) -> PersonPages {
         PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
     }
 
-    func signInByButton(_ exchange: Exchange, _ form: Form) throws -> Response {
-        let request: BrowserSignIn
-        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
-        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
-        {
-        case .cancel: return cancelled(exchange, request, "a cancel was ordered as an outcome")
-        case .error(let error, _):
+    func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws(RefusedAuthorization) -> BrowserSignIn {
+        try google.browserSignIn(form)
+    }
+
+    /// Ends a cancelled sign-in: the pop-up closes without a message; without a pop-up, the browser returns to the
+    /// page. Not documented.
+    func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
+        let diagnosis = Diagnosis(end.reason)
+        if case .error(let error, _) = end {
             let status = GoogleError.statusesOfPageErrors.first { $0.name == error }?.status ?? 400
-            return page(GoogleError(error, nil, status: status, Diagnosis("this error was ordered as an outcome")))
-        case .ask: return choosePerson(exchange, request)
-        case .nobody:
-            return buttonPages.problem(
-                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
-        case .approve(let account, _): return try signedIn(exchange, request, account)
+            return google.page(GoogleError(error, nil, status: status, diagnosis))
+        }
+        switch request.mode {
+        case .popup: return request.message(JSONObject([("error", "user_cancel")])).diagnosed(diagnosis)
+        case .redirect: return Response.redirect(to: "\(request.origin.text)/").diagnosed(diagnosis)
         }
     }
 
-    func decideByButton(_ exchange: Exchange) throws -> Response {
-        guard let (form, answer) = try buttonPages.answer(exchange.request.bodyForm, in: exchange) else {
-            return buttonPages.problem(
-                400, "Something is missing", Diagnosis("the form lacks the page's request: press the button again"))
-        }
-        let request: BrowserSignIn
-        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
-        switch answer {
-        case .cancel: return cancelled(exchange, request, "the person cancelled")
-        case .searched(let search): return choosePerson(exchange, request, search: search)
-        case .page(let page): return page
-        case .chosen(let id), .approved(let id):
-            guard let (account, isKnown) = person(id, of: request, exchange) else {
-                return choosePerson(exchange, request)
-            }
-            if case .chosen = answer, !isKnown {
-                return buttonPages.consent(
-                    exchange, client: request.client.name, account: account,
-                    items: BrowserSignIn.scopes.descriptions, choices: [], request: request.form)
-            }
-            return try signedIn(exchange, request, account)
-        }
+    func hint(_ request: BrowserSignIn, _ exchange: Exchange) -> String? {
+        request.hint.map { google.accountID(of: $0, exchange) }
     }
 
-    private func choosePerson(
-        _ exchange: Exchange, _ request: BrowserSignIn, search: PersonChooser.Search? = nil
-    ) -> Response {
-        buttonPages.choose(
-            exchange, client: request.client.name, request: request.form,
-            hint: request.hint.map { accountID(of: $0, exchange) }, search: search, preferring: request.prefersAccount)
+    func preference(_ request: BrowserSignIn) -> ((Account) -> Bool)? { request.prefersAccount }
+
+    func consentPage(_ request: BrowserSignIn, for account: Account, _ exchange: Exchange) -> Response? {
+        google.isKnown(account, to: request, exchange)
+            ? nil : consentPage(request, for: account, items: BrowserSignIn.scopes.descriptions, exchange)
     }
 
-    /// Returns a person, and whether the person has granted the client what the script requests.
-    func person(_ id: String, of request: BrowserSignIn, _ exchange: Exchange) -> (Account, isKnown: Bool)? {
-        exchange.world.read { tables in
-            tables.account(id).map { account in
-                (account, tables.hasConsented(id, to: request.client.id, scopes: BrowserSignIn.scopes))
-            }
-        }
-    }
-
-    // MARK: - Answers
-
-    private func signedIn(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) throws -> Response {
-        if let page = blocked(request.client, BrowserSignIn.scopes, account) { return page }
+    func approve(
+        _ request: BrowserSignIn, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        if let page = google.blocked(request.client, BrowserSignIn.scopes, account) { return page }
         // https://developers.google.com/identity/gsi/web/reference/js-reference#select_by
-        let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
+        let selectBy = google.isKnown(account, to: request, exchange) ? "btn" : "btn_confirm"
         let credential: String
         do {
-            guard let text = try self.credential(exchange, request, account) else {
-                return choosePerson(exchange, request)
-            }
+            guard let text = try google.credential(exchange, request, account) else { return nil }
             credential = text
-        } catch let error as GoogleError { return page(error) }
-        let selectBy = isKnown ? "btn" : "btn_confirm"
+        } catch let error as GoogleError { return google.page(error) }
         let state = exchange.redirectState(request.form.field("state"))
         switch request.mode {
         case .popup:
@@ -152,6 +122,20 @@ extension GoogleProvider {
             response.append("state", state?.value)
             return response.deliver()
         }
+    }
+}
+
+extension GoogleProvider {
+    /// Reads a request of the script.
+    fileprivate func browserSignIn(_ form: Form) throws(RefusedAuthorization) -> BrowserSignIn {
+        do throws(GoogleError) { return try BrowserSignIn(form, self) } catch {
+            throw RefusedAuthorization(page(error))
+        }
+    }
+
+    /// Whether a person has granted the client what the script requests.
+    fileprivate func isKnown(_ account: Account, to request: BrowserSignIn, _ exchange: Exchange) -> Bool {
+        exchange.world.read { $0.hasConsented(account.id, to: request.client.id, scopes: BrowserSignIn.scopes) }
     }
 
     /// Returns the ID token of a person who consents; `nil` if the account doesn't exist any more.
@@ -176,16 +160,6 @@ extension GoogleProvider {
                 Diagnosis("the ID token can't be signed: \(error.description)"))
         }
     }
-
-    /// Ends a cancelled sign-in: the pop-up closes without a message; without a pop-up, the browser returns to the
-    /// page. Not documented.
-    private func cancelled(_ exchange: Exchange, _ request: BrowserSignIn, _ reason: String) -> Response {
-        let diagnosis = Diagnosis(reason)
-        switch request.mode {
-        case .popup: return request.message(JSONObject([("error", "user_cancel")])).diagnosed(diagnosis)
-        case .redirect: return Response.redirect(to: "\(request.origin.text)/").diagnosed(diagnosis)
-        }
-    }
 }
 
 // GET and POST /gsi/iframe: One Tap, in a frame that the script shows over the page.
@@ -194,72 +168,76 @@ extension GoogleProvider {
 // Quirks: there are no sessions at Google here, so every person of the seed is signed in there, and the last one to
 // sign in with this browser is listed first. The browser's own dialog (FedCM) isn't served.
 
-extension GoogleProvider {
-    func oneTap(_ exchange: Exchange, _ form: Form) throws -> Response {
-        let request: BrowserSignIn
-        do throws(GoogleError) { request = try BrowserSignIn(form, self) } catch { return page(error) }
-        switch try exchange.decision(provider: name, client: request.client.id, interaction: request.client.interaction)
-        {
-        case .cancel: return frame(request, ended: "user_cancel", Diagnosis("a cancel was ordered as an outcome"))
-        case .error: return frame(request, ended: "issuing_failed", Diagnosis("this error was ordered as an outcome"))
-        case .nobody: return frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
-        case .approve(let account, _): return try signedInByOneTap(exchange, request, account)
-        case .ask: break
-        }
-        // This person signed in last, has consented, and hasn't signed out:
-        // https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out
-        if form["auto_select"] == "true", let session = form["session"],
-            let (account, isKnown) = person(accountID(of: session, exchange), of: request, exchange), isKnown
-        {
-            return try signedInByOneTap(exchange, request, account, by: "auto")
-        }
-        return choose(exchange, request)
+/// The sign-in by One Tap.
+struct OneTapSignIn: AuthorizationFlow {
+    let google: GoogleProvider
+
+    var provider: String { google.name }
+
+    func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws(RefusedAuthorization) -> BrowserSignIn {
+        try google.browserSignIn(form)
     }
 
-    func decideByOneTap(_ exchange: Exchange) throws -> Response {
-        let form = exchange.request.bodyForm
-        guard let original = form.carriedRequest else {
-            return page(
-                GoogleError("invalid_request", nil, Diagnosis("the form lacks the page's request: load it again")))
+    func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
+        switch end {
+        case .cancelled(let isOrdered):
+            frame(
+                request, ended: "user_cancel", Diagnosis(isOrdered ? end.reason : "the person closed One Tap"))
+        case .error, .nobodySignedIn, .consentMissing: frame(request, ended: "issuing_failed", Diagnosis(end.reason))
         }
-        let request: BrowserSignIn
-        do throws(GoogleError) { request = try BrowserSignIn(original, self) } catch { return page(error) }
-        if let search = PersonChooser.Search(form) { return choose(exchange, request, search) }
-        guard form["action"] != "cancel" else {
-            return frame(request, ended: "user_cancel", Diagnosis("the person closed One Tap"))
-        }
-        guard let (account, isKnown) = person(form["account"] ?? "", of: request, exchange) else {
-            return choose(exchange, request)
-        }
-        guard form["action"] == "continue" || isKnown else { return confirm(exchange, request, account) }
-        return try signedInByOneTap(exchange, request, account)
     }
 
-    private func signedInByOneTap(
-        _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account, by selectBy: String? = nil
-    ) throws -> Response {
-        if blocked(request.client, BrowserSignIn.scopes, account) != nil {
+    func nobody(_ request: BrowserSignIn, _ exchange: Exchange) -> Response {
+        frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
+    }
+
+    func answer(
+        _ form: Form, _ exchange: Exchange
+    ) throws(RefusedAuthorization) -> (request: Form, answer: PersonPages.Answer) {
+        guard let request = form.carriedRequest else {
+            throw RefusedAuthorization(
+                google.page(
+                    GoogleError("invalid_request", nil, Diagnosis("the form lacks the page's request: load it again"))))
+        }
+        if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
+        let account = form["account"] ?? ""
+        return switch form["action"] {
+        case "cancel": (request, .cancel)
+        case "continue": (request, .approved(account))
+        default: (request, .chosen(account))
+        }
+    }
+
+    /// Returns the person who signed in last, has consented, and hasn't signed out:
+    /// <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>.
+    func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
+        guard request.form["auto_select"] == "true", let session = request.form["session"] else { return nil }
+        let id = google.accountID(of: session, exchange)
+        return exchange.world.read { $0.account(id) }.flatMap { google.isKnown($0, to: request, exchange) ? $0 : nil }
+    }
+
+    func approve(
+        _ request: BrowserSignIn, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        if google.blocked(request.client, BrowserSignIn.scopes, account) != nil {
             return frame(request, ended: "issuing_failed", Diagnosis("\(account.id) may not use this client"))
         }
-        let isKnown = person(account.id, of: request, exchange)?.isKnown ?? false
+        var selectBy = google.isKnown(account, to: request, exchange) ? "user" : "user_1tap"
+        if case .remembered = approval { selectBy = "auto" }
         do {
-            guard let credential = try credential(exchange, request, account) else { return choose(exchange, request) }
+            guard let credential = try google.credential(exchange, request, account) else { return nil }
             return frame(
-                request,
-                JSONObject([
-                    ("credential", .string(credential)),
-                    ("select_by", .string(selectBy ?? (isKnown ? "user" : "user_1tap"))),
-                ]))
+                request, JSONObject([("credential", .string(credential)), ("select_by", .string(selectBy))]))
         } catch let error as GoogleError { return frame(request, ended: "issuing_failed", error.diagnosis) }
     }
 
     // MARK: - The frame's pages
 
-    private func choose(_ exchange: Exchange, _ request: BrowserSignIn, _ search: PersonChooser.Search? = nil)
-        -> Response
-    {
+    func choosePerson(
+        _ request: BrowserSignIn, _ search: PersonChooser.Search?, _ exchange: Exchange
+    ) -> Response {
         let hinted = request.hint.flatMap { hint in
-            let id = accountID(of: hint, exchange)
+            let id = google.accountID(of: hint, exchange)
             return exchange.world.read { $0.account(id) ?? $0.first(Account.byEmail, id.lowercased()) }
         }
         let chooser = PersonChooser(exchange, search, first: hinted, preferring: request.prefersAccount)
@@ -270,7 +248,8 @@ extension GoogleProvider {
         return card(exchange, request, people)
     }
 
-    private func confirm(_ exchange: Exchange, _ request: BrowserSignIn, _ account: Account) -> Response {
+    func consentPage(_ request: BrowserSignIn, for account: Account, _ exchange: Exchange) -> Response? {
+        guard !google.isKnown(account, to: request, exchange) else { return nil }
         let text =
             "To continue, Google will share the name, e-mail address and picture of \(account.fullName) (\(account.email)) with "
             + "\(request.client.name)."
@@ -287,7 +266,7 @@ extension GoogleProvider {
     private static let contexts = ["signin": "Sign in to", "signup": "Sign up to", "use": "Use"]
 
     private func card(_ exchange: Exchange, _ request: BrowserSignIn, _ fields: [HTML]) -> Response {
-        let verb = GoogleProvider.contexts[request.form["context"] ?? ""] ?? "Sign in to"
+        let verb = OneTapSignIn.contexts[request.form["context"] ?? ""] ?? "Sign in to"
         let title = "\(verb) \(request.client.name) with Google"
         let close = HTML.tag(
             "button",

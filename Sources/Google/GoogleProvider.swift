@@ -49,7 +49,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     }
 
     private var authorizations: [Endpoint] {
-        let host = [GoogleProvider.host]
+        let (host, signIn) = ([GoogleProvider.host], GoogleSignIn(google: self))
         let traits = EndpointTraits.authorization(
             errors: ["access_denied", "interaction_required", "login_required", "consent_required"]
                 + GoogleError.statusesOfPageErrors.map(\.name), mints: .google)
@@ -62,17 +62,17 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
             Endpoint(
                 "GET", host, GoogleProvider.authorizePath, title: "the authorization request", keys: [.google], traits
             ) {
-                try authorize($0, $0.request.queryForm)
+                try signIn.authorize($0, $0.request.queryForm)
             }.step { exchange in
                 exchange.request.queryForm["redirect_uri"].flatMap(JavaScriptOrigin.init(relay:)) == nil
                     ? nil : Step(.authorization, "pop-up of Google Identity Services")
             },
             Endpoint("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
-                try authorize($0, $0.request.queryForm)
+                try signIn.authorize($0, $0.request.queryForm)
             },
             Endpoint(
                 "POST", host, GoogleProvider.authorizePath, title: "the answer of the consent page", keys: [.google],
-                traits, decide),
+                traits, signIn.decideOrAuthorize),
         ]
     }
 

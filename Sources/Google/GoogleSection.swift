@@ -235,6 +235,11 @@ struct GoogleProfile: AccountProfile {
             "How the person signs in at Google, `amr` in ID tokens of clients that ask for it.")
     }
 
+    /// Whether the person's account is one of a domain; `*` is any domain, unless `orAny` is `false`.
+    func isAt(_ domain: String, orAny: Bool = true) -> Bool {
+        hostedDomain.map { orAny && domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false
+    }
+
     /// The address of the picture, which isn't served.
     var picture: String { "https://lh3.googleusercontent.com/a/\(sub)=s96-c" }
 

@@ -29,7 +29,7 @@ enum MicrosoftRealm: Sendable {
 }
 
 /// A checked authorization request.
-struct MicrosoftRequest: Sendable {
+struct MicrosoftRequest: CheckedAuthorization {
     /// A refusal, which is sent to the redirect URI, or shown on a page where that isn't known.
     struct Failure: Error {
         let error: MicrosoftError
@@ -52,6 +52,7 @@ struct MicrosoftRequest: Sendable {
     let challenge: CodeChallenge?
     let form: Form
     var prompts: [Substring] { (form["prompt"] ?? "").split(separator: " ") }
+    var isSilent: Bool { prompts == ["none"] }
 
     init(_ sent: Form, _ provider: MicrosoftProvider, _ exchange: Exchange) throws(Failure) {
         let form = sent.withoutEmptyFields
@@ -70,7 +71,7 @@ struct MicrosoftRequest: Sendable {
             }
             platform = known
         } catch { throw Failure(error: error, destination: nil) }
-        types = AuthorizationParameters.responseType(form["response_type"] ?? "")
+        types = form.responseTypes
         scopes = MicrosoftScopes(form["scope"])
         let usual: ResponseMode = types.contains("id_token") ? .fragment : .query
         let named = form["response_mode"].flatMap { ResponseMode(rawValue: $0) }
@@ -82,8 +83,6 @@ struct MicrosoftRequest: Sendable {
             try provider.check(scopes, client, at: realm)
         } catch { throw Failure(error: error, destination: destination) }
     }
-
-    func failure(_ error: MicrosoftError) -> Failure { Failure(error: error, destination: destination) }
 
     private static func challenge(_ form: Form) throws(MicrosoftError) -> CodeChallenge? {
         guard let text = form["code_challenge"] else { return nil }
@@ -118,60 +117,45 @@ struct MicrosoftRequest: Sendable {
     }
 }
 
-extension MicrosoftProvider {
-    func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
-        try carryOut(exchange, form) { request in
-            let decision = try exchange.decision(
-                provider: name, client: request.client.id, interaction: request.client.interaction)
-            switch decision {
-            case .ask: return try ask(exchange, request)
-            case .cancel:
-                throw request.failure(MicrosoftError(65004, because: Diagnosis("a cancel was ordered as an outcome")))
-            case .error(let name, _):
-                throw request.failure(.ordered(name, Diagnosis("this error was ordered as an outcome")))
-            case .nobody:
-                let diagnosis = Diagnosis("there is no account to sign in: seed one, or add it")
-                return pages(exchange).problem(400, "Nobody can sign in", diagnosis)
-            case .approve(let account, _): return try approve(exchange, request, by: account)
-            }
+/// The sign-in at the authorization endpoint.
+struct MicrosoftSignIn: PersonPagesFlow {
+    let microsoft: MicrosoftProvider
+
+    var provider: String { microsoft.name }
+
+    func pages(_ exchange: Exchange) -> PersonPages { microsoft.pages(exchange) }
+
+    func request(
+        _ form: Form, isAnswer: Bool, _ exchange: Exchange
+    ) throws(RefusedAuthorization) -> MicrosoftRequest {
+        do throws(MicrosoftRequest.Failure) { return try MicrosoftRequest(form, microsoft, exchange) } catch {
+            throw RefusedAuthorization(answer(error.error, at: error.destination, exchange))
         }
     }
 
-    /// Handles the form of a page, or a posted authorization request.
-    func decide(_ exchange: Exchange) throws -> Response {
-        guard let (form, answer) = try pages(exchange).answer(exchange.request.bodyForm, in: exchange) else {
-            return try authorize(exchange, exchange.request.bodyForm)
-        }
-        return try carryOut(exchange, form) { request in
-            switch answer {
-            case .cancel: throw request.failure(MicrosoftError(65004))
-            case .searched(let search): return choosePerson(exchange, request, search: search)
-            case .page(let page): return page
-            case .chosen(let id), .approved(let id):
-                guard let account = exchange.world.read({ $0.account(id) }) else {
-                    return choosePerson(exchange, request)
-                }
-                if case .chosen = answer, needsConsent(request, account, exchange) {
-                    return try askForConsent(exchange, request, account)
-                }
-                return try approve(exchange, request, by: account)
+    func answer(to request: MicrosoftRequest, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
+        let client = request.client
+        let error =
+            switch end {
+            case .cancelled(let isOrdered): MicrosoftError(65004, because: isOrdered ? Diagnosis(end.reason) : nil)
+            case .error(let name, _): MicrosoftError.ordered(name, Diagnosis(end.reason))
+            case .nobodySignedIn: MicrosoftError(50058)
+            case .consentMissing: MicrosoftError(65001, client.id, client.name, name: "interaction_required")
             }
-        }
+        return answer(error, at: request.destination, exchange)
     }
 
-    private func carryOut(
-        _ exchange: Exchange, _ form: Form, _ step: (MicrosoftRequest) throws -> Response
-    ) throws -> Response {
-        do { return try step(try MicrosoftRequest(form, self, exchange)) } catch let failure as MicrosoftRequest.Failure
-        {
-            let (error, text) = (failure.error, failure.error.description(exchange))
-            guard let destination = failure.destination else {
-                return pages(exchange).problem(
-                    400, "Sorry, but we’re having trouble signing you in.", error.diagnosis, text: text)
-            }
-            let fields = [("error", error.name), ("error_description", text), ("error_uri", error.uri)]
-            return deliver(fields, to: destination, exchange).diagnosed(error.diagnosis)
+    /// Returns the answer for an error, which is on Microsoft's own page if the destination isn't known.
+    private func answer(
+        _ error: MicrosoftError, at destination: MicrosoftRequest.Destination?, _ exchange: Exchange
+    ) -> Response {
+        let text = error.description(exchange)
+        guard let destination else {
+            return pages(exchange).problem(
+                400, "Sorry, but we’re having trouble signing you in.", error.diagnosis, text: text)
         }
+        let fields = [("error", error.name), ("error_description", text), ("error_uri", error.uri)]
+        return deliver(fields, to: destination, exchange).diagnosed(error.diagnosis)
     }
 
     private func deliver(
@@ -186,59 +170,43 @@ extension MicrosoftProvider {
 
     // MARK: - The person
 
-    /// Goes on with the person who is signed in with this browser, or shows the page.
-    private func ask(_ exchange: Exchange, _ request: MicrosoftRequest) throws -> Response {
-        let session = exchange.session(at: name)
-        let account = session.flatMap { session in exchange.world.read { $0.account(session.account) } }
-        let isSilent = request.prompts == ["none"]
-        guard let account, request.prompts.allSatisfy({ ["none", "consent"].contains($0) }) else {
-            guard isSilent else { return choosePerson(exchange, request) }
-            throw request.failure(MicrosoftError(50058))
-        }
-        guard needsConsent(request, account, exchange) else { return try approve(exchange, request, by: account) }
-        guard isSilent else { return try askForConsent(exchange, request, account) }
-        let client = request.client
-        throw request.failure(MicrosoftError(65001, client.id, client.name, name: "interaction_required"))
+    func personSignedIn(_ request: MicrosoftRequest, _ exchange: Exchange) -> Account? {
+        guard let session = exchange.session(at: provider),
+            request.prompts.allSatisfy({ ["none", "consent"].contains($0) })
+        else { return nil }
+        return exchange.world.read { $0.account(session.account) }
     }
 
-    private func needsConsent(_ request: MicrosoftRequest, _ account: Account, _ exchange: Exchange) -> Bool {
-        let key = MicrosoftGrant.key(account.id, client: request.client.id)
-        let grant = exchange.world.read { $0.find(MicrosoftGrant.self, key) }
-        return request.prompts == ["consent"] || !(grant?.scopes.isSuperset(of: request.scopes.canonical) ?? false)
-    }
+    func hint(_ request: MicrosoftRequest, _ exchange: Exchange) -> String? { request.form["login_hint"] }
 
-    private func askForConsent(
-        _ exchange: Exchange, _ request: MicrosoftRequest, _ account: Account
-    ) throws(MicrosoftRequest.Failure) -> Response {
-        try admit(account, to: request)
-        return pages(exchange).consent(
-            exchange, client: request.client.name, account: account, items: request.scopes.descriptions,
-            request: request.form)
-    }
-
-    private func choosePerson(
-        _ exchange: Exchange, _ request: MicrosoftRequest, search: PersonChooser.Search? = nil
-    ) -> Response {
-        pages(exchange).choose(
-            exchange, client: request.client.name, request: request.form, hint: request.form["login_hint"],
-            search: search, preferring: { (try? check($0, request.client, at: request.realm)) != nil })
+    func preference(_ request: MicrosoftRequest) -> ((Account) -> Bool)? {
+        { (try? microsoft.check($0, request.client, at: request.realm)) != nil }
     }
 
     /// Refuses a person who can't sign in here, on Microsoft's own page.
-    private func admit(_ account: Account, to request: MicrosoftRequest) throws(MicrosoftRequest.Failure) {
-        do throws(MicrosoftError) { try check(account, request.client, at: request.realm) } catch {
-            throw MicrosoftRequest.Failure(error: error, destination: nil)
+    func admit(_ account: Account, to request: MicrosoftRequest, _ exchange: Exchange) throws(RefusedAuthorization) {
+        do throws(MicrosoftError) { try microsoft.check(account, request.client, at: request.realm) } catch {
+            throw RefusedAuthorization(answer(error, at: nil, exchange))
         }
     }
 
-    private func approve(_ exchange: Exchange, _ request: MicrosoftRequest, by account: Account) throws -> Response {
-        try admit(account, to: request)
-        let (client, known, form) = (request.client, exchange.session(at: name), request.form)
+    func consentPage(_ request: MicrosoftRequest, for account: Account, _ exchange: Exchange) -> Response? {
+        let key = MicrosoftGrant.key(account.id, client: request.client.id)
+        let grant = exchange.world.read { $0.find(MicrosoftGrant.self, key) }
+        guard request.prompts == ["consent"] || !(grant?.scopes.isSuperset(of: request.scopes.canonical) ?? false)
+        else { return nil }
+        return consentPage(request, for: account, items: request.scopes.descriptions, exchange)
+    }
+
+    func approve(
+        _ request: MicrosoftRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        let (client, known, form) = (request.client, exchange.session(at: provider), request.form)
         let approved = try exchange.world.update { tables -> (session: BrowserSession, code: String?)? in
             guard tables.account(account.id) != nil else { return nil }
             let session =
                 known.flatMap { $0.account == account.id ? $0 : nil }
-                ?? tables.beginSession(of: account.id, at: name, for: .hours(24))
+                ?? tables.beginSession(of: account.id, at: provider, for: .hours(24))
             let grant = tables.consent(account, to: client, scopes: request.scopes)
             guard request.types.contains("code") else { return (session, nil) }
             let details = MicrosoftGrant.TokenDetails(
@@ -247,23 +215,24 @@ extension MicrosoftProvider {
             tables.put(
                 AuthorizationCode<MicrosoftGrant>(
                     code, grant: grant.key, client: client.id, redirectURI: request.destination.redirectURI,
-                    challenge: request.challenge, expires: tables.now + settings.codeLifetime, usedBy: exchange.spentBy,
+                    challenge: request.challenge, expires: tables.now + microsoft.settings.codeLifetime,
+                    usedBy: exchange.spentBy,
                     details: MicrosoftGrant.CodeDetails(token: details, realm: request.realm.text)))
             return (session, code)
         }
-        guard let approved else { return choosePerson(exchange, request) }
+        guard let approved else { return nil }
         var fields: [(String, String?)] = [("code", approved.code)]
         if request.types.contains("id_token") {
-            let claims = idToken(
+            let claims = microsoft.idToken(
                 account, client, scopes: request.scopes.names, nonce: form["nonce"], code: approved.code, exchange)
-            do throws(MicrosoftError) { fields.append(("id_token", try sign(claims, exchange))) } catch {
-                throw request.failure(error)
+            do throws(MicrosoftError) { fields.append(("id_token", try microsoft.sign(claims, exchange))) } catch {
+                return answer(error, at: request.destination, exchange)
             }
         }
-        fields.append(("client_info", clientInfo(account, form)))
+        fields.append(("client_info", microsoft.clientInfo(account, form)))
         fields.append(("session_state", DerivedNumber.uuid(of: approved.session.id)))
         var response = deliver(fields, to: request.destination, exchange)
-        response.headers.append(BrowserSession.cookie(approved.session, at: name, for: exchange))
+        response.headers.append(BrowserSession.cookie(approved.session, at: provider, for: exchange))
         return response
     }
 }

@@ -41,7 +41,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTo
         let (host, graph, v2) = ([MicrosoftProvider.host], [MicrosoftProvider.graphHost], "/:tenant/oauth2/v2.0")
         let sent = EndpointTraits.authorization(errors: MicrosoftError.orderNames, mints: .microsoft)
         let (api, keys) = (EndpointTraits.api(MicrosoftError.atAPI), [KeyOwner.microsoft])
-        let device = MicrosoftProvider.devicePath
+        let (device, signIn) = (MicrosoftProvider.devicePath, MicrosoftSignIn(microsoft: self))
         let (person, ofGraph) = (Step(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered))
         return [
             Endpoint(
@@ -54,10 +54,11 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTo
                 "GET", host, "/common/discovery/instance", step: Step(.discovery, "discover the instance"), cors: .any,
                 api, refusing(instances)),
             Endpoint("GET", host, "\(v2)/authorize", title: "the authorization request", keys: keys, sent) {
-                try authorize($0, $0.request.queryForm)
+                try signIn.authorize($0, $0.request.queryForm)
             },
             Endpoint(
-                "POST", host, "\(v2)/authorize", title: "the answer of the sign-in page", keys: keys, sent, decide),
+                "POST", host, "\(v2)/authorize", title: "the answer of the sign-in page", keys: keys, sent,
+                signIn.authorizeByPost),
             Endpoint(
                 "POST", host, "\(v2)/token", title: "redeem a code, refresh, or ask for an app's or a device's token",
                 cors: .any, keys: keys, .api(MicrosoftError.atAPI, mints: .microsoft), refusing(token)),

@@ -15,9 +15,20 @@ extension Issuer {
 
     /// Continues the session or begins one, and returns the answer.
     func approve(
+        _ request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        let asked = request.parameters.scopes
+        let scopes = approval.scopes.map { granted in asked.filter(granted.contains) } ?? asked
+        let session = session(for: request, by: account, approval, exchange)
+        do { return try approve(request, by: account, session, scopes: scopes, in: exchange) } catch let refusal
+            as OAuthRefusal
+        { return answer(to: request, refusal, exchange) }
+    }
+
+    private func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
         in exchange: Exchange
-    ) throws -> Response? {
+    ) throws -> Response {
         let (parameters, client) = (request.parameters, request.client)
         let acr = try parameters.acr(among: policy.acrValues)
         try check(account, request, in: exchange)
@@ -43,7 +54,9 @@ extension Issuer {
                 code: types.contains("code") ? tables.makeCode(grant, request, at: self, exchange) : nil,
                 token: types.contains("token") ? tables.makeAccessToken(grant, for: client, at: self) : nil)
         }
-        guard let approved else { return nil }
+        guard let approved else {
+            return response(to: .page(.unknownPushedRequest(request.pushed?.key ?? "")), exchange)
+        }
         let (grant, code) = (approved.grant, approved.code)
         var response = answer(exchange, to: request.redirectURI, of: request.fields)
         response.append("code", code)

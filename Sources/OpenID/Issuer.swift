@@ -100,7 +100,7 @@ struct Issuer: SchemaObject {
 
 // MARK: - Derived properties
 
-extension Issuer: AuthorizationServer {
+extension Issuer: PersonPagesFlow {
     /// The host of issuers without one of their own.
     static let host = "oidc.example"
 

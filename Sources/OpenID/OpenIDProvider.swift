@@ -8,7 +8,10 @@ import Worlds
 package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
     package static let facts = ProviderFacts(
         name: OpenIDSection.name, title: "OpenID Connect", section: OpenIDSection.self, profile: OpenIDProfile.self,
-        rows: OpenIDGrant.rows + AuthorizationServerTables.rows + [TakenIssuer.self])
+        rows: OpenIDGrant.rows + [
+            BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
+            DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self, TakenIssuer.self,
+        ])
 
     let issuers: [Issuer]
     /// Whether unknown issuers are created by their first use.
@@ -60,7 +63,7 @@ package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnse
         guard let issuer = issuer(at: exchange),
             issuer.addresses(of: issuer.policy.paths.authorization).contains(exchange.address.path)
         else { return refusal.response }
-        return issuer.response(to: .page(refusal))
+        return issuer.response(to: .page(refusal), exchange)
     }
 
     package func accountDeleted(
@@ -155,7 +158,7 @@ extension Issuer {
                             try await issuer.fetchClient(of: exchange, refreshes: begins)
                             return try respond(issuer, exchange)
                         } catch let error as OAuthRefusal {
-                            return traits.authorizes ? response(to: .page(error)) : error.response
+                            return traits.authorizes ? response(to: .page(error), exchange) : error.response
                         }
                     }
                 }

@@ -5,8 +5,9 @@ import OAuth
 
 /// A checked request to `/login/oauth/authorize`.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
-struct AuthorizationRequest: Sendable {
+struct AuthorizationRequest: CheckedAuthorization {
     let app: GitHubSection.App
+    var client: GitHubSection.App { app }
     /// The requested redirect URI, or the first registered one.
     let redirectURI: String
     /// The scopes; `nil` if `scope` was missing, which asks for the scopes granted before. It is never `nil` for GitHub

@@ -12,40 +12,105 @@ import Worlds
 // before isn't asked again. Without `scope`, the code is for all scopes granted before. Values in the redirect are form
 // encoded.
 
-extension GitHubProvider {
-    func authorize(_ exchange: Exchange) throws -> Response {
+/// The sign-in at the authorization endpoint.
+struct GitHubSignIn: AuthorizationFlow {
+    let github: GitHubProvider
+
+    var provider: String { github.name }
+
+    func request(
+        _ form: Form, isAnswer: Bool, _ exchange: Exchange
+    ) throws(RefusedAuthorization) -> AuthorizationRequest {
         let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(exchange.request.queryForm, self, exchange.world.seed) } catch {
-            return refusal(error, exchange)
+        do throws(AuthorizationRequest.Refusal) {
+            request = try AuthorizationRequest(form, github, exchange.world.seed)
+        } catch { throw RefusedAuthorization(refusal(error, exchange)) }
+        guard isAnswer else { return request }
+        guard let session = github.session(exchange) else {
+            throw RefusedAuthorization(Pages.redirectToSignIn(exchange, request))
         }
-        // The decision is made and its code is issued in one transaction.
-        let (decision, code) = try exchange.world.update { tables -> (Decision, String?) in
-            let decision = exchange.decision(
-                provider: name, client: request.app.clientID, interaction: request.app.interaction, in: &tables)
-            return (decision, self.code(for: request, decision, exchange, &tables))
+        guard session.holds(exchange.request.bodyForm["authenticity_token"]) else {
+            throw RefusedAuthorization(Pages.forged(exchange))
         }
-        if let code { return approved(exchange, request, with: code) }
-        switch decision {
-        case .ask: return try askPerson(exchange, request)
-        case .cancel: return denied(exchange, request, because: "a cancel was ordered as an outcome")
-        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, _), .nobody, .approve: return Pages.nobody(exchange)
-        case .error(let name, _): return failed(exchange, request, with: name)
-        }
+        return request
     }
 
-    /// Returns a code; `nil` if the decision doesn't lead to one.
-    private func code(
-        for request: AuthorizationRequest, _ decision: Decision, _ exchange: Exchange, _ tables: inout Transaction
-    ) -> String? {
-        switch decision {
-        case .approve(let person, let outcome):
-            let granted = outcome?.scopes.map { GitHubScopes($0.joined(separator: " ")) }
-            return issueCode(for: request, by: person.id, granting: granted, exchange, &tables)
-        // The token endpoint reports this error.
-        case .error(OAuthError.Code.unverifiedUserEmail.rawValue, let person?):
-            return issueCode(for: request, by: person.id, isUnverified: true, exchange, &tables)
-        default: return nil
+    func answer(to request: AuthorizationRequest, _ end: AuthorizationEnd, _ exchange: Exchange) throws -> Response {
+        var name = OAuthError.Code.accessDenied.rawValue
+        if case .error(let ordered, let account) = end {
+            guard ordered != OAuthError.Code.unverifiedUserEmail.rawValue else {
+                // The token endpoint reports this error.
+                return try account.flatMap { try approved(exchange, request, by: $0.id, isUnverified: true) }
+                    ?? Pages.nobody(exchange)
+            }
+            name = ordered
         }
+        return errorCallback(exchange, name, request.redirectURI, request.state, Diagnosis(end.reason))
+    }
+
+    func nobody(_ request: AuthorizationRequest, _ exchange: Exchange) -> Response { Pages.nobody(exchange) }
+
+    func answer(
+        _ form: Form, _ exchange: Exchange
+    ) throws(RefusedAuthorization) -> (request: Form, answer: PersonPages.Answer) {
+        guard let request = form.carriedRequest else {
+            throw RefusedAuthorization(
+                Pages.problem(
+                    exchange, 422, "Something is missing",
+                    Diagnosis("the form lacks the authorization request: begin again")))
+        }
+        return (request, form["authorize"] == "1" ? .approved(github.session(exchange)?.account.id ?? "") : .cancel)
+    }
+
+    /// Redirects to the sign-in page, where people choose their account.
+    func choosePerson(
+        _ request: AuthorizationRequest, _ search: PersonChooser.Search?, _ exchange: Exchange
+    ) -> Response {
+        Pages.redirectToSignIn(exchange, request)
+    }
+
+    func personSignedIn(_ request: AuthorizationRequest, _ exchange: Exchange) throws -> Account? {
+        guard let session = github.session(exchange) else { return nil }
+        let isMeant =
+            request.login.map { $0.lowercased() == session.account.github.login.lowercased() } ?? true
+        let isFresh = try session.isFresh && exchange.world.update { $0.useFreshness(of: session.id) }
+        return isFresh || !request.selectsAccount && isMeant ? session.account : nil
+    }
+
+    /// Returns the consent page, unless there is nothing new to grant.
+    func consentPage(_ request: AuthorizationRequest, for account: Account, _ exchange: Exchange) -> Response? {
+        let (grant, isNeeded) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
+            guard let grant = tables.grant(account.id, to: request.app) else { return (nil, true) }
+            let scopes = request.scopes ?? grant.scopes
+            return (grant, !grant.scopes.covers(scopes) || tables.exceedsTokenRate(grant, scopes: scopes))
+        }
+        guard isNeeded, let session = github.session(exchange) else { return nil }
+        return Pages.consent(exchange, request, session, granted: grant?.scopes)
+    }
+
+    func approve(
+        _ request: AuthorizationRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
+    ) throws -> Response? {
+        var granted = approval.scopes
+        if case .page(let form) = approval { granted = form.fields.filter { $0.name == "scope" }.map(\.value) }
+        return try approved(
+            exchange, request, by: account.id, granting: granted.map { GitHubScopes($0.joined(separator: " ")) })
+    }
+
+    // MARK: - Answers
+
+    private func approved(
+        _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
+        isUnverified: Bool = false
+    ) throws -> Response? {
+        let code = try exchange.world.update(for: account) { tables in
+            issueCode(
+                for: request, by: account, granting: granting, isUnverified: isUnverified, exchange, &tables)
+        }
+        guard let code else { return nil }
+        return callback(
+            exchange, request.redirectURI,
+            [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
     }
 
     /// Issues a code. `granting` limits the requested scopes, since people may deselect some.
@@ -61,77 +126,11 @@ extension GitHubProvider {
         tables.put(
             AuthorizationCode<GitHubGrant>(
                 code, grant: grant.key, client: grant.client, redirectURI: request.redirectURI,
-                challenge: request.challenge, expires: tables.now + settings.codeLifetime, usedBy: exchange.spentBy,
+                challenge: request.challenge, expires: tables.now + github.settings.codeLifetime,
+                usedBy: exchange.spentBy,
                 details: GitHubGrant.CodeDetails(
                     scopes: scopes, wantsRefreshToken: request.wantsRefreshToken, isUnverified: isUnverified)))
         return code
-    }
-
-    /// Shows the sign-in page if the browser isn't signed in, and then the consent page, unless there is nothing new to
-    /// grant.
-    private func askPerson(_ exchange: Exchange, _ request: AuthorizationRequest) throws -> Response {
-        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
-        let isMeant =
-            request.login.map { $0.lowercased() == session.account.github.login.lowercased() } ?? true
-        let isFresh = try session.isFresh && exchange.world.update { $0.useFreshness(of: session.id) }
-        guard isFresh || !request.selectsAccount && isMeant else { return Pages.redirectToSignIn(exchange, request) }
-        let (grant, needsConsent) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
-            guard let grant = tables.grant(session.account.id, to: request.app) else { return (nil, true) }
-            let scopes = request.scopes ?? grant.scopes
-            return (grant, !grant.scopes.covers(scopes) || tables.exceedsTokenRate(grant, scopes: scopes))
-        }
-        return try needsConsent
-            ? Pages.consent(exchange, request, session, granted: grant?.scopes)
-            : approved(exchange, request, by: session.account.id)
-    }
-
-    /// Handles the form of the consent page.
-    func decide(_ exchange: Exchange) throws -> Response {
-        let answer = exchange.request.bodyForm
-        guard let original = answer.carriedRequest else {
-            return Pages.problem(
-                exchange, 422, "Something is missing",
-                Diagnosis("the form lacks the authorization request: begin again"))
-        }
-        let request: AuthorizationRequest
-        do { request = try AuthorizationRequest(original, self, exchange.world.seed) } catch {
-            return refusal(error, exchange)
-        }
-        guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, request) }
-        guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
-        guard answer["authorize"] == "1" else { return denied(exchange, request, because: "the person cancelled") }
-        let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
-        return try approved(exchange, request, by: session.account.id, granting: GitHubScopes(kept))
-    }
-
-    // MARK: - Answers
-
-    private func approved(
-        _ exchange: Exchange, _ request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil
-    ) throws -> Response {
-        let code = try exchange.world.update(for: account) { tables in
-            issueCode(for: request, by: account, granting: granting, exchange, &tables)
-        }
-        guard let code else { return Pages.redirectToSignIn(exchange, request) }
-        return approved(exchange, request, with: code)
-    }
-
-    private func approved(_ exchange: Exchange, _ request: AuthorizationRequest, with code: String) -> Response {
-        callback(
-            exchange, request.redirectURI,
-            [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
-    }
-
-    private func denied(_ exchange: Exchange, _ request: AuthorizationRequest, because reason: String) -> Response {
-        failed(exchange, request, with: OAuthError.Code.accessDenied.rawValue, because: reason)
-    }
-
-    /// Redirects with an ordered error, which may have any name. GitHub's own have their descriptions.
-    private func failed(
-        _ exchange: Exchange, _ request: AuthorizationRequest, with name: String,
-        because reason: String = "this error was ordered as an outcome"
-    ) -> Response {
-        errorCallback(exchange, name, request.redirectURI, request.state, Diagnosis(reason))
     }
 
     private func refusal(_ refusal: AuthorizationRequest.Refusal, _ exchange: Exchange) -> Response {
@@ -139,7 +138,7 @@ extension GitHubProvider {
         case .unknownClient(let diagnosis):
             return Pages.notFound(exchange, diagnosis)
         case .mismatch(let app, let state, let diagnosis):
-            guard settings.redirectMismatch == .redirect, let registered = app.callbacks.first?.target else {
+            guard github.settings.redirectMismatch == .redirect, let registered = app.callbacks.first?.target else {
                 return Pages.mismatch(exchange, app, diagnosis)
             }
             return errorCallback(
@@ -162,6 +161,16 @@ extension GitHubProvider {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
     }
 
+    /// Returns the redirect. Errors also have `iss`, which isn't documented.
+    private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
+        var fields = fields
+        if github.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
+        let uri = exchange.reachable(redirectURI)
+        return .redirect(to: uri + (uri.contains("?") ? "&" : "?") + Form(fields: fields).encoded)
+    }
+}
+
+extension GitHubProvider {
     /// Redirects to callbacks have `iss` (RFC 9207). It was there for two days and broke clients that compare it with an
     /// issuer of their own.
     static let callbackIssuer = Change(
@@ -169,12 +178,4 @@ extension GitHubProvider {
         summary: "redirects to callbacks have iss=https://github.com/login/oauth (RFC 9207)",
         caveat: "the days are those of reports",
         evidence: "https://github.com/langfuse/langfuse/issues/13091, https://github.com/pytorch/test-infra/pull/8589")
-
-    /// Returns the redirect. Errors also have `iss`, which isn't documented.
-    private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
-        var fields = fields
-        if addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
-        let uri = exchange.reachable(redirectURI)
-        return .redirect(to: uri + (uri.contains("?") ? "&" : "?") + Form(fields: fields).encoded)
-    }
 }

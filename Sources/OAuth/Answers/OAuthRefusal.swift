@@ -38,54 +38,11 @@ package struct OAuthRefusal: AnswerableError {
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    /// The headers that scripts of other origins may read, at endpoints that issue or take access tokens:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
-    package static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
-
-    /// The response to a client whose token is bound to a key:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
-    package var proofResponse: Response {
-        let refusal = OAuthRefusal.unauthorized(self)
-        return refusal.response
-    }
-
-    /// Returns the refusal for `proofResponse`. A resource treats an invalid proof like an invalid token.
-    package static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
-        var changed = OAuthRefusal(
-            refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
-        )
-        changed.nonce = refusal.nonce
-        changed.challenge =
-            "DPoP error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(proofAlgorithms)\(parameters)"
-        return changed
-    }
-
-    /// The `algs` parameter of a challenge.
-    private static let proofAlgorithms = "algs=\"\(Algorithm.published.map(\.rawValue).joined(separator: " "))\""
-
     /// The response to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
     package var bearerResponse: Response {
         var refusal = self
         refusal.challenge = "Bearer error=\"\(name)\", error_description=\"\(description)\""
         return refusal.response
-    }
-
-    /// Returns the refusal of a request without an access token. It has no error name, and a challenge for each
-    /// accepted scheme:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` are added to each challenge.
-    package static func withoutToken(
-        _ diagnosis: Diagnosis, dpop: DPoPPolicy = .off, parameters: String = ""
-    ) -> Response {
-        var challenges: [String] = []
-        if dpop != .required { challenges.append(parameters.isEmpty ? "Bearer" : "Bearer \(parameters)") }
-        if dpop != .off {
-            challenges.append("DPoP \(proofAlgorithms)" + (parameters.isEmpty ? "" : ", \(parameters)"))
-        }
-        return Response(
-            status: 401,
-            headers: challenges.map { (name: "WWW-Authenticate", value: $0) }
-                + [(name: "Cache-Control", value: "no-store")]
-        ).diagnosed(diagnosis)
     }
 
     /// Returns an answer that must not be cached: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.

@@ -28,7 +28,7 @@ package struct RegisteredRedirectURI: Sendable {
     }
 
     /// Whether a browser would run the URI as a script, instead of opening an app or a site.
-    static func runsScript(_ uri: String) -> Bool {
+    package static func runsScript(_ uri: String) -> Bool {
         let scheme = uri.prefix { $0 != ":" }.lowercased()
         return ["javascript", "data", "vbscript"].contains(scheme)
     }

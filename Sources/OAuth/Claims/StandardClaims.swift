@@ -48,7 +48,7 @@ extension Account {
 
 /// Descriptions of OpenID Connect's scopes, for consent pages.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>
-enum StandardScope {
+package enum StandardScope {
     private static let words = [
         "openid": "who the person is", "profile": "the name and the profile", "email": "the e-mail address",
         "address": "the postal address", "phone": "the phone number",
@@ -56,7 +56,7 @@ enum StandardScope {
     ]
 
     /// Returns descriptions of scopes. An unknown scope is described by its name.
-    static func descriptions(of scopes: [String]) -> [String] {
+    package static func descriptions(of scopes: [String]) -> [String] {
         scopes.map { scope in words[scope].map { "\($0) (\(scope))" } ?? scope }
     }
 }

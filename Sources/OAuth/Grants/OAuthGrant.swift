@@ -261,14 +261,3 @@ extension OAuthGrant {
         [Self.self, AuthorizationCode<Self>.self, Token<Self>.self, EndedCredential<Self>.self]
     }
 }
-
-/// The tables of a seed's authorization servers, beside those of their grants.
-package enum AuthorizationServerTables {
-    /// The row types of these tables.
-    package static var rows: [any Row.Type] {
-        [
-            BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
-            DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self,
-        ]
-    }
-}

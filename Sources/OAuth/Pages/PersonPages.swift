@@ -147,7 +147,7 @@ package struct PersonPages: Sendable {
     }
 
     /// Returns the choices that the person has left selected; `nil` if there were none to choose from.
-    package func choices(_ form: Form) -> [String]? {
+    package static func choices(_ form: Form) -> [String]? {
         form["choices"] == nil ? nil : form.fields.filter { $0.name == "choice" }.map(\.value)
     }
 

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import Recordings
 import Time
 import Worlds
@@ -10,8 +11,8 @@ import Worlds
 // Assertions follow <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 
 /// The part of a request that proves which client has sent it.
-package struct ClientAuthentication: Sendable {
-    package static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+struct ClientAuthentication: Sendable {
+    static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
     private enum Proof: Sendable {
         case none
@@ -35,11 +36,11 @@ package struct ClientAuthentication: Sendable {
         }
     }
 
-    package let clientID: String
+    let clientID: String
     private let proof: Proof
     private let usesHeader: Bool
 
-    package init(_ request: Request, _ form: Form) throws(OAuthRefusal) {
+    init(_ request: Request, _ form: Form) throws(OAuthRefusal) {
         let basic = BasicCredentials.read(request)
         let (secret, assertion) = (form["client_secret"], form["client_assertion"])
         usesHeader = request.header("Authorization")?.lowercased().hasPrefix("basic") ?? false
@@ -97,7 +98,7 @@ package struct ClientAuthentication: Sendable {
     }
 
     /// Checks the proof. An assertion's `aud` must contain one of `audiences`.
-    package func check(
+    func check(
         _ client: ClientCredentials, audiences: [String], in exchange: Exchange
     ) throws {
         guard proof.methods.contains(where: { client.methods.contains($0) }) else {
@@ -135,7 +136,7 @@ package struct ClientAuthentication: Sendable {
     }
 
     /// Returns the refusal of an unknown client, for `reason`. `knows` returns whether a client ID exists.
-    package func unknownClient(because reason: String, knows: (String) -> Bool) -> OAuthRefusal {
+    func unknownClient(because reason: String, knows: (String) -> Bool) -> OAuthRefusal {
         guard !clientID.isEmpty else {
             return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
         }
@@ -230,7 +231,7 @@ struct UsedAssertion: Row {
 
 /// The way in which a client authenticates:
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
-package enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable {
+enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable {
     case none
     case clientSecretBasic = "client_secret_basic"
     case clientSecretPost = "client_secret_post"
@@ -239,15 +240,15 @@ package enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable
 }
 
 /// The credentials of a client.
-package struct ClientCredentials: Sendable {
-    package let clientID: String
-    package let secret: String?
+struct ClientCredentials: Sendable {
+    let clientID: String
+    let secret: String?
     /// The client's public keys.
-    package let keys: KeySet?
+    let keys: KeySet?
     /// The methods that are accepted.
-    package let methods: Set<ClientAuthenticationMethod>
+    let methods: Set<ClientAuthenticationMethod>
 
-    package init(
+    init(
         clientID: String, secret: String?, keys: KeySet?, methods: Set<ClientAuthenticationMethod>
     ) {
         self.clientID = clientID
@@ -257,11 +258,11 @@ package struct ClientCredentials: Sendable {
     }
 
     /// Whether the client can keep a secret: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.1>.
-    package var isConfidential: Bool { !methods.contains(.none) }
+    var isConfidential: Bool { !methods.contains(.none) }
 
     /// Returns the error in the signature of a token that the client should have signed, as a sentence; `nil` if the
     /// client has signed it.
-    package func fault(inSignatureOf token: JWS) -> String? {
+    func fault(inSignatureOf token: JWS) -> String? {
         let name = token.algorithm ?? "missing"
         guard name != Algorithm.hs256.rawValue else {
             guard let secret else { return "alg is HS256, but \"\(clientID)\" has no secret" }

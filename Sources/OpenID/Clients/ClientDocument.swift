@@ -2,15 +2,16 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import Synchronization
 import Time
 import Worlds
 
 /// A client's metadata document, fetched from the URL that is the client's ID:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
-package struct ClientDocument: Row, Equatable {
+struct ClientDocument: Row, Equatable {
     /// The table. When it is full, the oldest documents are removed, and fetched again if needed.
-    package static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
+    static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String
     let clientID: String
@@ -18,14 +19,14 @@ package struct ClientDocument: Row, Equatable {
     /// The time until which the document needn't be fetched again.
     let freshUntil: Instant
 
-    package var key: String { DynamicClient.key(clientID, at: realm) }
+    var key: String { DynamicClient.key(clientID, at: realm) }
 
     /// Whether an ID is the address of a document.
     static func isAddress(_ id: String) -> Bool { id.hasPrefix("https://") || id.hasPrefix("http://") }
 
     /// Returns why a document can't be at an address, as a clause; `nil` if it can. Section 3 demands https; http is
     /// allowed for this machine, which has no certificate.
-    package static func fault(inAddress id: String) -> String? {
+    static func fault(inAddress id: String) -> String? {
         guard let address = WebAddress(id), !address.hasFragment else {
             return "it isn't a URL without a user and a fragment"
         }
@@ -40,7 +41,7 @@ package struct ClientDocument: Row, Equatable {
     /// Reads and checks a document, for a server that signs with `algorithms`.
     ///
     /// - Throws: `invalid_client`.
-    package static func description(
+    static func description(
         _ document: JSONValue, at id: String, for policy: ServerPolicy, algorithms: [Algorithm]
     ) throws(OAuthRefusal) -> ClientDescription {
         if let fault = fault(inAddress: id) { throw refusal(id, fault) }
@@ -69,13 +70,13 @@ package struct ClientDocument: Row, Equatable {
 
 // MARK: - Fetching
 
-extension AuthorizationServer {
+extension Issuer {
     /// Fetches the document of the client that sends a request, if its ID is a document's address and the document
     /// isn't stored.
     ///
     /// - Parameter refreshes: whether a stale document is fetched again, as at the beginning of a sign-in.
     /// - Throws: `invalid_client` if the document can't be fetched or used.
-    package func fetchClient(of exchange: Exchange, refreshes: Bool) async throws {
+    func fetchClient(of exchange: Exchange, refreshes: Bool) async throws {
         guard policy.clientMetadataDocuments, let id = exchange.request.namedClient, ClientDocument.isAddress(id),
             client(id) == nil, policy.clientDocuments[id] == nil
         else { return }
@@ -130,7 +131,7 @@ struct FetchFailure: Error {
 
 /// This daemon's fetches of clients' documents. An address has one fetch at a time, and at most one in ten seconds,
 /// even if it failed.
-package final class ClientDocumentFetches: WorldCache {
+final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
@@ -157,10 +158,10 @@ package final class ClientDocumentFetches: WorldCache {
 
     private let fetches = Mutex<[String: Fetch]>([:])
 
-    package init() {}
+    init() {}
 
     /// Removes all outcomes.
-    package func removeAll() { fetches.withLock { $0 = $0.filter { $0.value.outcome == nil } } }
+    func removeAll() { fetches.withLock { $0 = $0.filter { $0.value.outcome == nil } } }
 
     /// Returns the document at an address. A caller during a fetch waits for its answer.
     func document(at id: String, for exchange: Exchange) async -> Outcome {

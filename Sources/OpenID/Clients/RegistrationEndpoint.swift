@@ -2,15 +2,16 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import Synchronization
 import Time
 import Worlds
 
 // https://datatracker.ietf.org/doc/html/rfc7591#section-3 and https://datatracker.ietf.org/doc/html/rfc7592#section-2
 
-extension AuthorizationServer {
+extension Issuer {
     /// Registers a client.
-    package func register(_ exchange: Exchange) throws -> Response {
+    func register(_ exchange: Exchange) throws -> Response {
         if policy.registration == .token { try checkInitialToken(exchange) }
         let description = try ClientDescription(
             reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
@@ -36,14 +37,14 @@ extension AuthorizationServer {
     }
 
     /// Returns a client's registration.
-    package func readRegistration(_ exchange: Exchange) -> Response {
+    func readRegistration(_ exchange: Exchange) -> Response {
         do throws(OAuthRefusal) { return answer(try registration(of: exchange), exchange) } catch {
             return error.bearerResponse
         }
     }
 
     /// Replaces a client's registration. Members that it leaves out get their defaults.
-    package func changeRegistration(_ exchange: Exchange) throws -> Response {
+    func changeRegistration(_ exchange: Exchange) throws -> Response {
         let known: DynamicClient
         do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
         let body = try registrationBody(exchange)
@@ -65,7 +66,7 @@ extension AuthorizationServer {
     }
 
     /// Deletes a client's registration.
-    package func endRegistration(_ exchange: Exchange) throws -> Response {
+    func endRegistration(_ exchange: Exchange) throws -> Response {
         do {
             let known = try registration(of: exchange)
             guard try exchange.world.update({ $0.pop(DynamicClient.self, known.key) }) != nil else {
@@ -166,26 +167,26 @@ extension AuthorizationServer {
 }
 
 /// A client that has registered itself: <https://datatracker.ietf.org/doc/html/rfc7591>.
-package struct DynamicClient: Row {
-    package static let table = Table<DynamicClient>("oauth.client", limit: limit)
+struct DynamicClient: Row {
+    static let table = Table<DynamicClient>("oauth.client", limit: limit)
     /// The most clients of a world. A further one is refused.
-    package static let limit = 5_000
+    static let limit = 5_000
 
     /// The key of the server at which it has registered.
-    package let realm: String
-    package let clientID: String
+    let realm: String
+    let clientID: String
     let secret: String?
     /// The token with which the client reads and changes its registration:
     /// <https://datatracker.ietf.org/doc/html/rfc7592#section-3>.
     let registrationToken: String
-    package let issued: Instant
+    let issued: Instant
     var metadata: JSONValue
 
-    package var key: String { DynamicClient.key(clientID, at: realm) }
+    var key: String { DynamicClient.key(clientID, at: realm) }
 
-    package static func key(_ clientID: String, at realm: String) -> String { "\(realm) \(clientID)" }
+    static func key(_ clientID: String, at realm: String) -> String { "\(realm) \(clientID)" }
 
-    package var description: ClientDescription { ClientDescription(kept: metadata) }
+    var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
 /// A cache of clients that have been read from their metadata. While the metadata is unchanged, neither it nor its keys
@@ -212,9 +213,9 @@ final class DescribedClients: WorldCache {
     }
 }
 
-extension AuthorizationServer {
+extension Issuer {
     /// Returns the client with this ID: the seed's, one that has registered itself, or one that publishes a document.
-    package func client(_ id: String, in world: World) -> ClientMetadata? {
+    func client(_ id: String, in world: World) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
         let key = DynamicClient.key(id, at: realm)
         let clients = world.caches[DescribedClients.self]
@@ -235,7 +236,7 @@ extension AuthorizationServer {
     }
 
     /// Returns why there is no client with this ID, as a clause.
-    package func noClient(_ id: String) -> String {
+    func noClient(_ id: String) -> String {
         if ClientDocument.isAddress(id) {
             return policy.clientMetadataDocuments
                 ? "no such client is seeded, and no document of it was fetched: sign-ins begin at the authorization endpoint"

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@testable import OAuth
+@testable import OpenID
 
 @Suite("OAuth: clients that describe themselves")
 struct DescribedClientsTests {

@@ -1,54 +1,55 @@
 import EmulatorCore
 import JSON
+import OAuth
 import Time
 
 /// The rules of an authorization server in a seed. The defaults are those of OAuth 2.1 and
 /// <https://datatracker.ietf.org/doc/html/rfc9700>.
-package struct ServerPolicy: SchemaObject {
-    package enum RefreshTokens: String, CaseIterable, Sendable {
+struct ServerPolicy: SchemaObject {
+    enum RefreshTokens: String, CaseIterable, Sendable {
         case offlineAccess = "offline_access"
         case always
         case never
     }
 
     /// The callers that may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
-    package enum Registration: String, CaseIterable, Sendable {
+    enum Registration: String, CaseIterable, Sendable {
         case open
         /// Callers with the initial access token.
         case token
         case off
     }
 
-    package let responseTypes: [Set<String>]
-    package let pkce: PKCEPolicy
-    package let pkceMethods: [String]
-    package let redirectURIComparison: RegisteredRedirectURI.Comparison
+    let responseTypes: [Set<String>]
+    let pkce: PKCEPolicy
+    let pkceMethods: [String]
+    let redirectURIComparison: RegisteredRedirectURI.Comparison
     /// Whether answers have `iss`.
-    package let isNamedInAnswers: Bool
-    package let codeReuseRevokes: Bool
-    package let refreshTokens: RefreshTokens
-    package let rotatesRefreshTokens: Bool
-    package let requiresPushedRequests: Bool
-    package let hasSingleSignOn: Bool
-    package let acrValues: [String]
-    package let registration: Registration
-    package let registrationToken: String
+    let isNamedInAnswers: Bool
+    let codeReuseRevokes: Bool
+    let refreshTokens: RefreshTokens
+    let rotatesRefreshTokens: Bool
+    let requiresPushedRequests: Bool
+    let hasSingleSignOn: Bool
+    let acrValues: [String]
+    let registration: Registration
+    let registrationToken: String
     /// Whether a client that registers without `application_type` is a web client.
-    package let defaultsToWeb: Bool
-    package let clientMetadataDocuments: Bool
+    let defaultsToWeb: Bool
+    let clientMetadataDocuments: Bool
     /// The host names in lower case, with the port unless it is 443.
-    package let clientMetadataHosts: Set<String>
-    package let clientDocuments: [String: JSONValue]
-    package let dpop: DPoPPolicy
-    package let asksForProofNonce: Bool
+    let clientMetadataHosts: Set<String>
+    let clientDocuments: [String: JSONValue]
+    let dpop: DPoPPolicy
+    let asksForProofNonce: Bool
     /// The issuers at which clients get access for people who have signed in here.
-    package let crossAppAccess: [CrossAppAccess]
+    let crossAppAccess: [CrossAppAccess]
     /// The `id`s of the issuers whose assertions are accepted.
-    package let trustedIssuers: [String]
-    package let lifetimes: Lifetimes
-    package let paths: EndpointPaths
+    let trustedIssuers: [String]
+    let lifetimes: Lifetimes
+    let paths: EndpointPaths
 
-    package init(_ fields: inout Fields) {
+    init(_ fields: inout Fields) {
         let wantedTypes = fields(
             "responseTypes", .set(of: .text(.nonEmpty)), default: ["code", "id_token", "code id_token"],
             "Response types; by default none that brings an access token through the browser (RFC 9700)."
@@ -135,11 +136,11 @@ package struct ServerPolicy: SchemaObject {
         return clientMetadataHosts.contains("\(host):\(port)") || port == "443" && clientMetadataHosts.contains(host)
     }
 
-    package struct Lifetimes: SchemaObject {
-        package let code, idToken, accessToken, refreshToken, session: TimeSpan
-        package let deviceCode, deviceInterval, pushedRequest: TimeSpan
+    struct Lifetimes: SchemaObject {
+        let code, idToken, accessToken, refreshToken, session: TimeSpan
+        let deviceCode, deviceInterval, pushedRequest: TimeSpan
 
-        package init(_ fields: inout Fields) {
+        init(_ fields: inout Fields) {
             code = fields("code", .duration, default: .minutes(10), "An authorization code.")
             idToken = fields("idToken", .duration, default: .hours(1), "An ID token.")
             accessToken = fields("accessToken", .duration, default: .hours(1), "An access token.")
@@ -155,11 +156,11 @@ package struct ServerPolicy: SchemaObject {
 }
 
 /// The paths of an authorization server's endpoints, below its issuer or, with `../`, beside it.
-package struct EndpointPaths: SchemaObject {
-    package let authorization, token, keys, userInfo, introspection, revocation, endSession: String
-    package let pushedRequest, deviceAuthorization, device, registration: String
+struct EndpointPaths: SchemaObject {
+    let authorization, token, keys, userInfo, introspection, revocation, endSession: String
+    let pushedRequest, deviceAuthorization, device, registration: String
 
-    package var all: [String] {
+    var all: [String] {
         [
             authorization, token, keys, userInfo, introspection, revocation, endSession, pushedRequest,
             deviceAuthorization, device, registration,
@@ -168,7 +169,7 @@ package struct EndpointPaths: SchemaObject {
 
     /// Returns the path of an endpoint of the server with this path: `../oauth2/token` of `/tenant/v2.0` is
     /// `/tenant/oauth2/token`.
-    package static func resolve(_ endpoint: String, below path: String) -> String {
+    static func resolve(_ endpoint: String, below path: String) -> String {
         let (levels, rest) = split(endpoint)
         guard levels > 0 else { return path + endpoint }
         return path.split(separator: "/").dropLast(levels).map { "/\($0)" }.joined() + rest
@@ -184,7 +185,7 @@ package struct EndpointPaths: SchemaObject {
         return (levels, levels == 0 ? endpoint : "/\(rest)")
     }
 
-    package init(_ fields: inout Fields) {
+    init(_ fields: inout Fields) {
         let rule = TextRule(
             about: "a path such as \"/authorize\", or \"../oauth2/authorize\" beside the issuer",
             pattern: "^(/|(\\.\\./)+)[A-Za-z0-9._~/-]+$"

@@ -1,18 +1,19 @@
 import EmulatorCore
 import JOSE
 import JSON
+import OAuth
 
 /// A client's metadata, checked and with defaults: <https://datatracker.ietf.org/doc/html/rfc7591#section-2> and
 /// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Unknown members are dropped, as RFC
 /// 7591 demands.
-package struct ClientDescription: Sendable {
+struct ClientDescription: Sendable {
     /// The most bytes of a client's JSON.
-    package static let sizeLimit = 16 << 10
+    static let sizeLimit = 16 << 10
     /// The most redirect URIs of a client.
     private static let addressLimit = 50
 
     /// The metadata to store and to answer with.
-    package private(set) var metadata: JSONObject
+    private(set) var metadata: JSONObject
 
     private static let texts = ["client_name", "software_id", "software_version", "scope"]
     private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
@@ -21,7 +22,7 @@ package struct ClientDescription: Sendable {
     /// Reads `document`, a JSON object, for a server that signs with `algorithms`. With `isDocument`, the client
     /// publishes it, so it can have no secret
     /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
-    package init(
+    init(
         reading document: JSONValue, for policy: ServerPolicy, algorithms: [Algorithm], isDocument: Bool = false
     ) throws(OAuthRefusal) {
         guard let object = document.object else {
@@ -261,8 +262,8 @@ private func list(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> 
 extension ClientDescription {
     private func texts(_ name: String) -> [String] { metadata[name]?.array?.compactMap(\.string) ?? [] }
 
-    package var redirectURIs: [String] { texts("redirect_uris") }
-    package var name: String? { metadata["client_name"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
+    var redirectURIs: [String] { texts("redirect_uris") }
+    var name: String? { metadata["client_name"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
     var authenticationMethod: ClientAuthenticationMethod {
         metadata["token_endpoint_auth_method"]?.string.flatMap { ClientAuthenticationMethod(rawValue: $0) } ?? .none
     }
@@ -275,7 +276,7 @@ extension ClientDescription {
     /// consent, because no seed vouches for the client.
     ///
     /// The registered scopes don't limit its requests: clients learn about further scopes later.
-    package func client(_ id: String, secret: String?) -> ClientMetadata {
+    func client(_ id: String, secret: String?) -> ClientMetadata {
         var seed = JSONObject([
             ("clientID", .string(id)), ("name", .string(name ?? id)),
             ("redirectURIs", .array(redirectURIs.map { .string(ClientDescription.anyPort($0)) })),

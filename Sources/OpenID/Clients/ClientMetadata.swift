@@ -1,52 +1,54 @@
 import EmulatorCore
 import JOSE
 import JSON
+import OAuth
 
 /// The clients that must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
-package enum PKCEPolicy: String, CaseIterable, Sendable {
+enum PKCEPolicy: String, CaseIterable, Sendable {
     case `public`
     case required
     case optional
 }
 
 /// A client as a seed registers it: <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
-package struct ClientMetadata: SchemaObject {
-    package enum Subject: String, CaseIterable, Sendable {
+struct ClientMetadata: SchemaObject, SignInClient {
+    enum Subject: String, CaseIterable, Sendable {
         case `public`
         case pairwise
     }
 
-    package enum AccessToken: String, CaseIterable, Sendable {
+    enum AccessToken: String, CaseIterable, Sendable {
         case opaque
         case jwt
     }
 
-    package let clientID: String
-    package let clientSecret: String?
-    package let name: String
-    package let redirectURIs: [String]
-    package let postLogoutRedirectURIs: [String]
-    package private(set) var credentials: ClientCredentials
-    package let grantTypes: [String]?
-    package let responseTypes: [Set<String>]?
-    package let pkce: PKCEPolicy?
-    package let scopes: [String]?
-    package let needsConsent: Bool
-    package let subject: Subject
+    let clientID: String
+    var id: String { clientID }
+    let clientSecret: String?
+    let name: String
+    let redirectURIs: [String]
+    let postLogoutRedirectURIs: [String]
+    private(set) var credentials: ClientCredentials
+    let grantTypes: [String]?
+    let responseTypes: [Set<String>]?
+    let pkce: PKCEPolicy?
+    let scopes: [String]?
+    let needsConsent: Bool
+    let subject: Subject
     /// The host whose clients share pairwise subjects.
-    package let sector: String
-    package let accessToken: AccessToken
-    package let audience: [String]
-    package let idTokenAlgorithm: String?
-    package let userInfoAlgorithm: String?
-    package let backchannelLogoutURI: String?
-    package let claims: JSONObject
-    package let interaction: Interaction?
+    let sector: String
+    let accessToken: AccessToken
+    let audience: [String]
+    let idTokenAlgorithm: String?
+    let userInfoAlgorithm: String?
+    let backchannelLogoutURI: String?
+    let claims: JSONObject
+    let interaction: Interaction?
     /// Whether no seed has this client. Then it may use any secret and any redirect URI.
-    package private(set) var isTakenOnTrust = false
+    private(set) var isTakenOnTrust = false
 
     /// Makes a client that no seed has, for a server that accepts any.
-    package static func takenOnTrust(_ id: String) -> ClientMetadata {
+    static func takenOnTrust(_ id: String) -> ClientMetadata {
         var client = ClientMetadata(reading: ["clientID": .string(id), "name": .string(id)])
         client.isTakenOnTrust = true
         client.credentials = ClientCredentials(
@@ -54,7 +56,7 @@ package struct ClientMetadata: SchemaObject {
         return client
     }
 
-    package init(_ fields: inout Fields) {
+    init(_ fields: inout Fields) {
         clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
         clientSecret = fields.nullable(
             "clientSecret", .text(.nonEmpty),
@@ -113,13 +115,13 @@ package struct ClientMetadata: SchemaObject {
     }
 
     /// The names of the algorithms for tokens. HS256 signs with the client's secret.
-    package static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
+    static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
 
     /// Whether the client can keep a secret, or is trusted to.
-    package var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
+    var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
 
     /// Whether the browser may be redirected to `uri`, given the registered ones.
-    package func mayUse(
+    func mayUse(
         redirectURI uri: String, among registered: [String], _ comparison: RegisteredRedirectURI.Comparison = .exact
     ) -> Bool {
         if isTakenOnTrust {
@@ -129,7 +131,7 @@ package struct ClientMetadata: SchemaObject {
     }
 
     /// Whether the client may use a grant type.
-    package func mayUse(_ grantType: String) -> Bool {
+    func mayUse(_ grantType: String) -> Bool {
         if isTakenOnTrust { return true }
         if let grantTypes { return grantTypes.contains(grantType) }
         let isForConfidential = ["client_credentials", TokenExchange.grantType, IdentityAssertion.grantType]
@@ -138,7 +140,7 @@ package struct ClientMetadata: SchemaObject {
     }
 
     /// Whether the client's authorization requests need a `code_challenge`, at an issuer with this policy.
-    package func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
+    func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
         switch pkce ?? policy {
         case .required: true
         case .public: !isConfidential
@@ -147,7 +149,7 @@ package struct ClientMetadata: SchemaObject {
     }
 
     /// Checks a client in a seed, beyond its schema.
-    package static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
+    static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
         let keys = client["jwks"]?["keys"]
         if let keys, keys.items.count > KeySet.limit {
@@ -166,109 +168,5 @@ package struct ClientMetadata: SchemaObject {
             client[member] == nil
         else { return }
         references.add(method, "a client that authenticates by \(name) needs \"\(member)\"")
-    }
-}
-
-/// A client in a provider's section of the seed.
-package protocol SeededOAuthClient: Sendable {
-    var id: String { get }
-    var redirectURIs: [String] { get }
-    var interaction: Interaction? { get }
-
-    /// Reads the client, with the provider's words.
-    init(_ fields: inout Fields, _ words: RegisteredClientWords)
-}
-
-/// The words of a provider for its clients and their properties.
-package struct RegisteredClientWords: Sendable {
-    /// The noun, such as `client`: the seed then has `clients`, each with `clientID` and `clientSecret`.
-    package let noun: String
-    package let defaultSecret: String
-    /// The name of the redirect URIs in the provider's console, without a full stop.
-    package let redirectURIs: String
-
-    package init(noun: String, defaultSecret: String, redirectURIs: String) {
-        self.noun = noun
-        self.defaultSecret = defaultSecret
-        self.redirectURIs = redirectURIs
-    }
-}
-
-/// A client with only an ID, a secret and redirect URIs, for providers that need no more.
-package struct RegisteredClient: SeededOAuthClient {
-    package let id: String
-    package let secret: String
-    /// The name on the consent page.
-    package let name: String
-    package let redirectURIs: [String]
-    package let interaction: Interaction?
-
-    package init(_ fields: inout Fields, _ words: RegisteredClientWords) {
-        let noun = words.noun
-        id = fields("\(noun)ID", .text(.nonEmpty), "The \(noun) ID.")
-        secret = fields("\(noun)Secret", .text(.nonEmpty), default: words.defaultSecret, "The \(noun) secret.")
-        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the \(noun).")
-        redirectURIs = fields(
-            "redirectURIs", .set(of: .text(RegisteredRedirectURI.webRule)), default: [], "\(words.redirectURIs).")
-        interaction = fields.clientInteraction()
-    }
-}
-
-/// The clients in a provider's section of the seed, by ID.
-package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
-    private let words: RegisteredClientWords
-    /// The clients in the seed's order.
-    package let all: [Client]
-    private let byID: [String: Client]
-    /// The IDs, sorted.
-    private let ids: [String]
-
-    /// Reads the clients. `about` describes them in a sentence, for the seed's reference.
-    package init(_ fields: inout Fields, _ words: RegisteredClientWords, _ about: String) {
-        self.words = words
-        all = fields.list(
-            "\(words.noun)s", of: ComposedRule { Client(&$0, words) }, key: "\(words.noun)ID", about)
-        byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        ids = byID.keys.sorted()
-    }
-
-    package subscript(id: String) -> Client? { byID[id] }
-
-    /// Returns a hint for an unknown ID.
-    package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
-
-    /// Returns the clients for the inspector; `provider` is the provider's name for people.
-    package func seeded(at provider: String) -> [SeededClient] {
-        all.map {
-            SeededClient(
-                id: $0.id, kind: "\(words.noun) at \(provider)", addresses: $0.redirectURIs.joined(separator: " "))
-        }
-    }
-
-    /// Returns the client of a control call.
-    package func client(named id: String, at path: String = "$.client") throws(ControlRefusal) -> Client {
-        if let client = self[id] { return client }
-        let message = "no \(words.noun) \(Diagnosis.quote(id)) is seeded\(hint(for: id))"
-        throw ControlRefusal(ControlAnswer.error(404, "noSuchClient", message, path: path))
-    }
-}
-
-extension CallAnswer {
-    /// The refusals of a sign-in on a device, for providers whose SDK has no errors of its own.
-    package static let nativeRefusals: [CallAnswer] = [
-        .refusal(404, "noSuchClient", "There is no such client."),
-        .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
-        .json(409, "`canceled`, or the error that was ordered.", CallAnswer.error),
-        .refusal(500, "signing", "The token can't be signed."),
-    ]
-}
-
-extension Exchange {
-    /// Returns the person who signs in on a device, to `client`; `account` is the account on the device.
-    package func nativeAccount(
-        provider: String, client: some SeededOAuthClient, account: String?
-    ) throws -> Account {
-        try nativeDecision(provider: provider, client: client.id, interaction: client.interaction, account: account)
-            .nativeApproval().account
     }
 }

@@ -2,12 +2,13 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import Time
 import Worlds
 
 /// A request object: an authorization request in a token that the client has signed.
 /// <https://datatracker.ietf.org/doc/html/rfc9101>
-package enum RequestObject {
+enum RequestObject {
     /// The token's own members, which aren't parameters: <https://datatracker.ietf.org/doc/html/rfc9101#section-4>.
     private static let ownClaims: Set<String> = [
         "iss", "aud", "exp", "iat", "nbf", "jti", "sub", "request", "request_uri",
@@ -15,7 +16,7 @@ package enum RequestObject {
 
     /// Returns the request in the field `request` of `form`: the token's members replace all other fields, except
     /// `client_id`. Without that field, returns `form`.
-    package static func resolve(
+    static func resolve(
         _ form: Form, client: ClientCredentials, issuer: String, in exchange: Exchange
     ) throws(OAuthRefusal) -> Form {
         guard let text = form["request"] else { return form }
@@ -58,29 +59,29 @@ package enum RequestObject {
 }
 
 /// A pushed authorization request, which a client has sent in advance: <https://datatracker.ietf.org/doc/html/rfc9126>.
-package struct PushedRequest: Row {
-    package static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
+struct PushedRequest: Row {
+    static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
     /// The time for which it is kept after its expiry, because an open page may be answered later.
     private static let memory = TimeSpan.hours(1)
 
-    package static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
+    static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
     /// The most bytes of its encoded fields.
     static let sizeLimit = 64 << 10
 
     /// The `request_uri`.
-    package let key: String
+    let key: String
     /// The key of the client at its issuer.
     let owner: String
     /// The request's fields, encoded.
     let fields: String
     let expires: Instant
 
-    package var form: Form { Form(parsing: fields) }
+    var form: Form { Form(parsing: fields) }
 }
 
 extension Transaction {
     /// Stores a client's request for `lifetime`.
-    package mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
+    mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
         let request = PushedRequest(
             key: PushedRequest.uriPrefix + Base64URL.encode(random.bytes(24)), owner: owner, fields: form.encoded,
             expires: now + lifetime)
@@ -91,7 +92,7 @@ extension Transaction {
 
 extension TableReading where Self: ~Copyable {
     /// Returns the request with this URI. With `isAnswer`, for a page's own form, it may have expired.
-    package func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
+    func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
             throw .unknownPushedRequest(uri)
         }
@@ -116,9 +117,9 @@ extension OAuthRefusal {
 
 // https://datatracker.ietf.org/doc/html/rfc9126#section-2
 
-extension AuthorizationServer {
+extension Issuer {
     /// Checks an authorization request like the authorization endpoint, and stores it.
-    package func push(_ exchange: Exchange) throws -> Response {
+    func push(_ exchange: Exchange) throws -> Response {
         let form = try exchange.request.parameters()
         let client = try authenticate(exchange, form)
         guard form["request_uri"] == nil else {

@@ -2,73 +2,39 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 
-/// An authorization server in a seed. The endpoints that are the same at all such servers are extensions of this
-/// protocol.
-package protocol AuthorizationServer: Sendable {
-    /// The provider's name in orders.
-    var provider: String { get }
-    /// The server's ID, unique within the provider.
-    var id: String { get }
-    /// The server's name on pages.
-    var name: String { get }
-    /// The theme of its pages.
-    var look: Look { get }
-    /// The host on which it is served.
-    var host: String { get }
-    /// The server's path on that host, without a slash at the end.
-    var path: String { get }
-    /// Further paths on that host where it is also served.
-    var furtherPaths: [String] { get }
-    /// The owner of the keys that sign its tokens.
-    var owner: KeyOwner { get }
-    /// The algorithms with which it signs.
-    var algorithms: [Algorithm] { get }
-    var policy: ServerPolicy { get }
-    var interaction: Interaction? { get }
-    /// The clients, in the seed's order.
-    var clients: [ClientMetadata] { get }
+// What the endpoints of an issuer share: addresses, clients, signed tokens, and the metadata.
 
-    func client(_ id: String) -> ClientMetadata?
-    /// Returns the `iss` for answers to a request.
-    func identifier(_ exchange: Exchange) -> String
-    /// Returns the answer to an authorization request that a person has approved. It continues the session or begins
-    /// one. Returns `nil` if the request was pushed and has been approved before.
-    func approve(
-        _ request: RequestedAuthorization, by account: Account, _ session: BrowserSession?, scopes: [String],
-        in exchange: Exchange
-    ) throws -> Response?
-}
-
-extension AuthorizationServer {
+extension Issuer {
     /// The prefix of keys in tables that all servers share.
-    package var realm: String { "\(provider).\(id)" }
+    var realm: String { "\(provider).\(id)" }
 
     /// Returns the URL of an endpoint, in the form of the request; `place` is one of the server's paths.
-    package func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
+    func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
 
     /// Returns pages whose forms go to an endpoint.
-    package func pages(at endpoint: String) -> PersonPages {
+    func pages(at endpoint: String) -> PersonPages {
         PersonPages(look, host: host, path: EndpointPaths.resolve(endpoint, below: path))
     }
 
     /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
-    package func keySet(_ exchange: Exchange) -> Response {
+    func keySet(_ exchange: Exchange) -> Response {
         Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).serialized())
     }
 
     /// Returns the client's key in tables that all servers share.
-    package func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
+    func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
 
-    package func hint(for clientID: String) -> String {
+    func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
     }
 
     /// Authenticates the client that sends a form. The audience of an assertion may be the issuer, the token endpoint,
     /// or the endpoint to which it is sent.
-    package func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
+    func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID, in: exchange.world) else {
             throw authentication.unknownClient(because: noClient(authentication.clientID)) {
@@ -93,7 +59,7 @@ extension AuthorizationServer {
 
     /// Returns the claims of a token that this server has signed with a published key or with the secret of the token's
     /// client; `nil` for any other token.
-    package func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
+    func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
         guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
         let isOwn =
             token.algorithm == Algorithm.hs256.rawValue
@@ -111,7 +77,7 @@ extension AuthorizationServer {
 
     /// Returns the claims of an ID token of this server, even if it has expired. Other servers may sign with the same
     /// keys, so `iss` is compared.
-    package func claims(ofIDToken text: String, in exchange: Exchange) -> JSONObject? {
+    func claims(ofIDToken text: String, in exchange: Exchange) -> JSONObject? {
         guard let claims = signedClaims(of: text, type: "JWT", in: exchange), claims["exp"] != nil,
             claims["iss"]?.string == identifier(exchange)
         else { return nil }
@@ -119,7 +85,7 @@ extension AuthorizationServer {
     }
 
     /// Refuses a grant type that the client may not use.
-    package func check(_ client: ClientMetadata, mayUse grantType: String) throws(OAuthRefusal) {
+    func check(_ client: ClientMetadata, mayUse grantType: String) throws(OAuthRefusal) {
         guard !client.mayUse(grantType) else { return }
         throw OAuthRefusal(
             "unauthorized_client",
@@ -130,7 +96,7 @@ extension AuthorizationServer {
 
     /// Returns the beginning of an authorization response: `state`, and `iss`
     /// (<https://datatracker.ietf.org/doc/html/rfc9207>).
-    package func answer(_ exchange: Exchange, to redirectURI: String, of request: Form) -> AuthorizationResponse {
+    func answer(_ exchange: Exchange, to redirectURI: String, of request: Form) -> AuthorizationResponse {
         var response = AuthorizationResponse(
             redirectURI: exchange.reachable(redirectURI), mode: AuthorizationParameters.mode(of: request))
         response.append("state", exchange.redirectState(request.field("state"))?.value)
@@ -141,7 +107,7 @@ extension AuthorizationServer {
     /// Returns the metadata of the server (<https://datatracker.ietf.org/doc/html/rfc8414>) and of its requests
     /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the path of the
     /// request.
-    package func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
+    func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = ClientAuthenticationMethod.allCases.map { JSONValue.string($0.rawValue) }
         let algorithms = ClientMetadata.algorithms.map { JSONValue.string($0) }
@@ -204,7 +170,7 @@ extension SeedReferences {
     /// Checks the addresses of a seed's authorization servers. Their hosts are played, except this machine, and no two
     /// servers may have the same address. `defaultURL` returns the address of a server without `urlMember`, and `short`
     /// is the beginning of short addresses.
-    package mutating func checkServers(
+    mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {
         var places: [String: String] = [:]

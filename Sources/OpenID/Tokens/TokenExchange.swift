@@ -1,12 +1,13 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import OAuth
 
 /// A request to exchange a token for another: <https://datatracker.ietf.org/doc/html/rfc8693#section-2.1>.
-package struct TokenExchange: Sendable {
-    package static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+struct TokenExchange: Sendable {
+    static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
 
-    package enum TokenType: String, Sendable {
+    enum TokenType: String, Sendable {
         case accessToken = "urn:ietf:params:oauth:token-type:access_token"
         case refreshToken = "urn:ietf:params:oauth:token-type:refresh_token"
         case idToken = "urn:ietf:params:oauth:token-type:id_token"
@@ -14,20 +15,20 @@ package struct TokenExchange: Sendable {
         case identityAssertion = "urn:ietf:params:oauth:token-type:id-jag"
     }
 
-    package struct PresentedToken: Sendable {
-        package let text: String
-        package let type: TokenType
+    struct PresentedToken: Sendable {
+        let text: String
+        let type: TokenType
     }
 
-    package let subject: PresentedToken
-    package let actor: PresentedToken?
-    package let requested: TokenType
+    let subject: PresentedToken
+    let actor: PresentedToken?
+    let requested: TokenType
     private let scope: String?
-    package let audiences, resources: [String]
+    let audiences, resources: [String]
     /// The values of `audience` and `resource`.
-    package var targets: [String] { audiences + resources }
+    var targets: [String] { audiences + resources }
 
-    package init(_ form: Form) throws(OAuthRefusal) {
+    init(_ form: Form) throws(OAuthRefusal) {
         guard let subject = try TokenExchange.token("subject", form) else {
             throw OAuthRefusal("invalid_request", Diagnosis("subject_token is missing"))
         }
@@ -48,12 +49,12 @@ package struct TokenExchange: Sendable {
     }
 
     /// Returns the requested scopes. They must be among `allowed`.
-    package func scopes(among allowed: [String]?) throws(OAuthRefusal) -> [String] {
+    func scopes(among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         try AuthorizationParameters.scopes(scope, among: allowed)
     }
 
     /// Returns the scopes of the new token: the requested ones, or all scopes of the subject's token.
-    package func scopes(upTo granted: [String]) throws(OAuthRefusal) -> [String] {
+    func scopes(upTo granted: [String]) throws(OAuthRefusal) -> [String] {
         let asked = try scopes(among: .some(granted))
         let scopes = asked.isEmpty ? granted : asked
         guard requested != .idToken || scopes.contains("openid") else {
@@ -67,7 +68,7 @@ package struct TokenExchange: Sendable {
 
     /// Returns the claim `act`, with the earlier actors nested in it:
     /// <https://datatracker.ietf.org/doc/html/rfc8693#section-4.1>.
-    package static func act(_ subject: String, after earlier: JSONValue?) throws(OAuthRefusal) -> JSONValue {
+    static func act(_ subject: String, after earlier: JSONValue?) throws(OAuthRefusal) -> JSONValue {
         var (count, inner) = (1, earlier)
         while let actor = inner, count <= actorLimit { (count, inner) = (count + 1, actor["act"]) }
         guard count <= actorLimit else {
@@ -103,14 +104,14 @@ package struct TokenExchange: Sendable {
 
 /// The access that an issuer gives its clients at another issuer, for people who have signed in here:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
-package struct CrossAppAccess: SchemaObject {
+struct CrossAppAccess: SchemaObject {
     /// The `id` of the other issuer.
-    package let issuer: String
+    let issuer: String
     private let clients: [String: String]
-    package let scopes: [String]?
-    package let accounts: [String]?
+    let scopes: [String]?
+    let accounts: [String]?
 
-    package init(_ fields: inout Fields) {
+    init(_ fields: inout Fields) {
         issuer = fields("issuer", .text(.identifier), "The other issuer, by its id.")
         clients = Dictionary(
             fields.map(
@@ -124,15 +125,15 @@ package struct CrossAppAccess: SchemaObject {
     }
 
     /// Returns the ID of a client at the other issuer.
-    package func client(_ id: String) -> String { clients[id] ?? id }
+    func client(_ id: String) -> String { clients[id] ?? id }
 }
 
 /// A person's assertion for another issuer, which a client exchanges there for an access token (ID-JAG).
-package enum IdentityAssertion {
+enum IdentityAssertion {
     /// The grant type of <https://datatracker.ietf.org/doc/html/rfc7523#section-2.1>.
-    package static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// The name of this use of the grant type in metadata.
-    package static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
+    static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
     /// The `typ` of its header.
-    package static let type = "oauth-id-jag+jwt"
+    static let type = "oauth-id-jag+jwt"
 }

@@ -2,13 +2,14 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import OAuth
 import Time
 import Worlds
 
 /// A client's proof that it has the key to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
-package struct DPoPProof: Sendable {
+struct DPoPProof: Sendable {
     /// The key's thumbprint, by which tokens name the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
-    package let thumbprint: String
+    let thumbprint: String
     private let claims: JSONObject
 
     /// The most that the client's clock may be ahead of ours, and the greatest age of a proof. Section 11.1 leaves both
@@ -21,7 +22,7 @@ package struct DPoPProof: Sendable {
     ///   - url: The address of the request.
     ///   - nonces: The accepted nonces, if the server demands one. Clients are told the first.
     ///   - token: The access token of the request.
-    package init?(
+    init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
     ) throws {
         let headers = exchange.request.headers.filter { $0.name.lowercased() == "dpop" }
@@ -108,7 +109,7 @@ package struct DPoPProof: Sendable {
         value.map { Diagnosis.quote($0.string ?? $0.text) } ?? "none"
     }
 
-    package static func refusal(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
+    static func refusal(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
         OAuthRefusal(
             "invalid_dpop_proof", Diagnosis(received: received, expected: expected, "the DPoP proof: \(reason)"))
     }
@@ -123,7 +124,7 @@ struct UsedProof: Row {
 }
 
 /// The rule for binding tokens to a client's key.
-package enum DPoPPolicy: String, CaseIterable, Sendable {
+enum DPoPPolicy: String, CaseIterable, Sendable {
     /// Proofs are ignored.
     case off
     case optional
@@ -140,15 +141,15 @@ struct ProofNonceKey: Row {
     let secret: String
 }
 
-extension AuthorizationServer {
+extension Issuer {
     /// Returns the accepted nonces: those of the present five minutes and of the five before. There are none if the
     /// server demands none.
-    package func proofNonces(_ exchange: Exchange) throws -> [String] {
+    func proofNonces(_ exchange: Exchange) throws -> [String] {
         try policy.asksForProofNonce ? [0, 1].map { try proofNonce(exchange, periodsAgo: $0) } : []
     }
 
     /// Returns the nonce of a period, which nobody else can compute.
-    package func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
+    func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
         let period = exchange.world.now.seconds / 300 - periodsAgo
         let code = Digest.hmacSHA256(key: try proofNonceKey(exchange.world), Array("\(period)".utf8))
         return Base64URL.encode(Array(code.prefix(18)))
@@ -168,7 +169,7 @@ extension AuthorizationServer {
     }
 
     /// Returns the proof of a request to the token endpoint.
-    package func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
+    func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }
         guard policy.dpop == .required else { return nil }
@@ -180,5 +181,50 @@ extension AuthorizationServer {
     func serverProof(_ exchange: Exchange) throws -> DPoPProof? {
         let url = exchange.address.url(of: host, exchange.address.path)
         return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))
+    }
+}
+
+extension OAuthRefusal {
+    /// The headers that scripts of other origins may read, at endpoints that issue or take access tokens:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
+    static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
+
+    /// The response to a client whose token is bound to a key:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
+    var proofResponse: Response {
+        let refusal = OAuthRefusal.unauthorized(self)
+        return refusal.response
+    }
+
+    /// Returns the refusal for `proofResponse`. A resource treats an invalid proof like an invalid token.
+    static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
+        var changed = OAuthRefusal(
+            refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
+        )
+        changed.nonce = refusal.nonce
+        changed.challenge =
+            "DPoP error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(proofAlgorithms)\(parameters)"
+        return changed
+    }
+
+    /// The `algs` parameter of a challenge.
+    private static let proofAlgorithms = "algs=\"\(Algorithm.published.map(\.rawValue).joined(separator: " "))\""
+
+    /// Returns the refusal of a request without an access token. It has no error name, and a challenge for each
+    /// accepted scheme:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` are added to each challenge.
+    static func withoutToken(
+        _ diagnosis: Diagnosis, dpop: DPoPPolicy = .off, parameters: String = ""
+    ) -> Response {
+        var challenges: [String] = []
+        if dpop != .required { challenges.append(parameters.isEmpty ? "Bearer" : "Bearer \(parameters)") }
+        if dpop != .off {
+            challenges.append("DPoP \(proofAlgorithms)" + (parameters.isEmpty ? "" : ", \(parameters)"))
+        }
+        return Response(
+            status: 401,
+            headers: challenges.map { (name: "WWW-Authenticate", value: $0) }
+                + [(name: "Cache-Control", value: "no-store")]
+        ).diagnosed(diagnosis)
     }
 }

@@ -1,0 +1,134 @@
+import EmulatorCore
+import HTTPServer
+import JSON
+import Time
+
+/// The parameter `claims`: a request for single claims.
+/// <https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter>
+package struct ClaimsParameter: Codable, Sendable {
+    /// A request for one claim.
+    package struct Wish: Codable, Sendable {
+        package let isEssential: Bool
+        /// The accepted values; empty if any is accepted.
+        package let values: [JSONValue]
+    }
+
+    private static let limit = 100
+    /// The most bytes of the text, which is stored as long as the grant.
+    private static let sizeLimit = 8_192
+
+    package let idToken: [String: Wish]
+    package let userInfo: [String: Wish]
+
+    package init() { (idToken, userInfo) = ([:], [:]) }
+
+    /// Reads the parameter. Without a text, no claims are requested.
+    package init(_ text: String?) throws(OAuthRefusal) {
+        guard let text else {
+            (idToken, userInfo) = ([:], [:])
+            return
+        }
+        guard text.utf8.count <= ClaimsParameter.sizeLimit else {
+            throw ClaimsParameter.refusal(
+                "it has \(text.utf8.count) bytes; at most \(ClaimsParameter.sizeLimit) are read")
+        }
+        guard let value = try? JSONValue(parsing: Array(text.utf8), limits: .control), value.object != nil else {
+            throw ClaimsParameter.refusal("it must be an object of JSON")
+        }
+        idToken = try ClaimsParameter.wishes(value["id_token"])
+        userInfo = try ClaimsParameter.wishes(value["userinfo"])
+    }
+
+    private static func wishes(_ value: JSONValue?) throws(OAuthRefusal) -> [String: Wish] {
+        guard let value, !value.isNull else { return [:] }
+        guard let object = value.object, object.count <= limit else {
+            throw refusal("its members id_token and userinfo must be objects of at most \(limit) claims")
+        }
+        return Dictionary(
+            object.members.map { name, wish in
+                let values = wish["values"]?.array ?? wish["value"].map { [$0] } ?? []
+                return (name, Wish(isEssential: wish["essential"]?.bool ?? false, values: values))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func refusal(_ reason: String) -> OAuthRefusal {
+        OAuthRefusal("invalid_request", Diagnosis("claims can't be used: \(reason)"))
+    }
+}
+
+extension Form {
+    /// The form without empty fields, which count as missing:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-3.1>.
+    package var withoutEmptyFields: Form { Form(fields: fields.filter { !$0.bytes.isEmpty }) }
+
+    /// Refuses a field that occurs twice: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.2>. Only resources
+    /// and audiences may be repeated (RFC 8707 section 2, RFC 8693 section 2.1).
+    package func checkRepetitions() throws(OAuthRefusal) {
+        let single = fields.filter { $0.name != "resource" && $0.name != "audience" }
+        guard let name = Form(fields: single).repeatedName else { return }
+        throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
+    }
+
+    /// The words of `response_type`, whose order doesn't matter.
+    package var responseTypes: Set<String> { Set((self["response_type"] ?? "").split(separator: " ").map(String.init)) }
+
+    /// Returns a required field.
+    package func required(_ name: String) throws(OAuthRefusal) -> String {
+        if let value = self[name], !value.isEmpty { return value }
+        throw OAuthRefusal("invalid_request", Diagnosis("\(name) is missing: send it"))
+    }
+}
+
+extension Request {
+    /// Returns the fields of a request to an endpoint that reads forms.
+    ///
+    /// - Throws: `invalid_request` for a body that isn't a form, and for a field that occurs twice.
+    package func parameters() throws(OAuthRefusal) -> Form {
+        guard body.isEmpty || contentType == "application/x-www-form-urlencoded" else {
+            let type = header("Content-Type").map { Diagnosis.quote($0) } ?? "no Content-Type"
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis(
+                    received: hasJSONBody ? "a JSON body" : "a body with \(type)",
+                    expected: "application/x-www-form-urlencoded", "send the parameters as a form"))
+        }
+        let form = bodyForm.withoutEmptyFields
+        try form.checkRepetitions()
+        return form
+    }
+}
+
+extension Request {
+    /// The reason why a body has no parameters, for an endpoint that reads forms and JSON; `nil` if the body was read
+    /// or is empty.
+    package var unreadBody: Diagnosis? {
+        guard !body.isEmpty else { return nil }
+        let type = header("Content-Type").map { "Content-Type \(Diagnosis.quote($0))" } ?? "no Content-Type"
+        guard hasJSONBody || body.holdsJSON else {
+            guard contentType != "application/x-www-form-urlencoded" else { return nil }
+            return Diagnosis(
+                received: "a body with \(type)", expected: "application/x-www-form-urlencoded or application/json",
+                "say what the body is")
+        }
+        do {
+            guard case .object = try JSONValue(parsing: body) else {
+                return Diagnosis(
+                    received: "a JSON body that isn't an object", "send the parameters as an object's members")
+            }
+        } catch { return Diagnosis("the JSON body can't be read: \(error.description)") }
+        guard !hasJSONBody else { return nil }
+        return Diagnosis(
+            received: "a JSON body with \(type)", expected: "Content-Type: application/json", "say what the body is")
+    }
+}
+
+extension Request {
+    /// Returns the request's access token: from the header Authorization with one of these schemes, in upper or lower
+    /// case, or from the parameter access_token of the query or a form
+    /// (<https://datatracker.ietf.org/doc/html/rfc6750#section-2>).
+    package func accessToken(schemes: Set<String> = ["bearer"]) -> String? {
+        let words = (header("Authorization") ?? "").split(separator: " ")
+        if words.count == 2, schemes.contains(words[0].lowercased()) { return String(words[1]) }
+        return queryForm["access_token"] ?? bodyForm["access_token"]
+    }
+}
