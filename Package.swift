@@ -102,7 +102,9 @@ let package = Package(
         .target(
             name: "Apple", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
-        .target(name: "GitHub", dependencies: ["OAuth"], swiftSettings: strict),
+        .target(
+            name: "GitHub", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(
             name: "Google", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
@@ -112,7 +114,9 @@ let package = Package(
         .target(
             name: "Microsoft", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),
-        .target(name: "OpenID", dependencies: ["OAuth", "ModelContextProtocol"], swiftSettings: strict),
+        .target(
+            name: "OpenID", dependencies: ["OAuth", "ModelContextProtocol"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .plugin(name: "EmbedAssets", capability: .buildTool()),
         .target(
             name: "Firebase", dependencies: ["OAuth", "WebAuthn"], exclude: ["Assets"], swiftSettings: strict,

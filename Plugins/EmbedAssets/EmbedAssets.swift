@@ -1,7 +1,7 @@
 import Foundation
 import PackagePlugin
 
-/// Writes a source file that holds the scripts and style sheets of a target's pages, from its folder `Assets`, and the
+/// Writes a source file that holds the scripts, style sheets and texts of a target's pages, from its folder `Assets`, and the
 /// documents that are listed there: a shell script's work, run in every build, for the reasons that EmbedSeedData gives.
 @main
 struct EmbedAssets: BuildToolPlugin {

@@ -1,17 +1,20 @@
 #!/bin/sh
-# embed.sh FOLDER OUTPUT REPOSITORY: the scripts and style sheets in FOLDER as Swift source, a constant each, in raw strings; and
-# the files of the repository whose names the file "documents" in FOLDER holds, one pattern a line.
+# embed.sh FOLDER OUTPUT REPOSITORY: the scripts, style sheets and texts in FOLDER as Swift source, a constant each, in raw strings;
+# and the files of the repository whose names the file "documents" in FOLDER holds, one pattern a line.
 set -e
 export LC_ALL=C # the order of the files
 cd "$1"
-constants() { # TYPE SUFFIX
-    echo "enum $1 {"
-    for file in *."$2"; do
+texts() { # SUFFIX
+    for file in *."$1"; do
         [ -f "$file" ] || continue
-        printf 'static let %s: StaticString = ###"""\n' "${file%."$2"}"
+        printf 'static let %s: StaticString = ###"""\n' "${file%."$1"}"
         cat "$file"
         printf '"""###\n'
     done
+}
+constants() { # TYPE SUFFIX
+    echo "enum $1 {"
+    texts "$2"
     printf 'static let all: [(name: String, text: StaticString)] = ['
     for file in *."$2"; do
         [ ! -f "$file" ] || printf '("%s", %s), ' "${file%."$2"}" "${file%."$2"}"
@@ -24,6 +27,10 @@ constants() { # TYPE SUFFIX
     constants Scripts js
     echo "/// The style sheets of pages, by their files' names."
     constants StyleSheets css
+    echo "/// Texts: documents that are answers, tables, and guides, by their files' names."
+    echo "enum Texts {"
+    for suffix in json md tsv; do texts "$suffix"; done
+    echo "}"
     if [ -f documents ]; then
         echo "/// Files of the repository, by their paths."
         echo "enum EmbeddedDocuments {"

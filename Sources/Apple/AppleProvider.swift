@@ -178,28 +178,12 @@ extension AppleProvider {
         caveat: "last reported on 16 June; the end isn't published",
         evidence: "https://github.com/supabase/auth/pull/2055, https://github.com/instantdb/instant/issues/1293")
 
+    private static let document = DiscoveryDocument(Texts.discovery)
+
     func discovery(_ exchange: Exchange) -> Response {
-        let base = exchange.address.base(of: AppleProvider.host)
-        let claims: JSONValue = [
-            "aud", "email", "email_verified", "exp", "iat", "is_private_email", "iss", "nonce", "nonce_supported",
-            "real_user_status", "sub", "transfer_sub",
-        ]
-        return AppleProvider.publicJSON([
-            "issuer": .string(
-                exchange.world.seed.plays(AppleProvider.accountIssuer)
-                    ? "https://account.apple.com" : issuer(exchange)),
-            "authorization_endpoint": .string("\(base)/auth/authorize"),
-            "token_endpoint": .string("\(base)/auth/token"),
-            "revocation_endpoint": .string("\(base)/auth/revoke"),
-            "jwks_uri": .string("\(base)/auth/keys"),
-            "response_types_supported": ["code"],
-            "response_modes_supported": ["query", "fragment", "form_post"],
-            "subject_types_supported": ["pairwise"],
-            "id_token_signing_alg_values_supported": ["RS256"],
-            "scopes_supported": ["openid", "email", "name"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post"],
-            "claims_supported": claims,
-        ])
+        let issuer =
+            exchange.world.seed.plays(AppleProvider.accountIssuer) ? "https://account.apple.com" : issuer(exchange)
+        return AppleProvider.publicJSON(AppleProvider.document.filled(for: exchange, ["issuer": issuer]))
     }
 
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
@@ -238,23 +222,5 @@ extension AppleProvider {
 
 extension Look {
     /// The theme of Apple's pages: white or black, centred, with a black button.
-    static let apple = Look(
-        name: "Apple",
-        style: """
-            :root{--ink:#1d1d1f;--soft:#6e6e73;--paper:#fff;--card:#fff;--line:#d2d2d7;--act:#1d1d1f;--on-act:#fff;\
-            --link:#0066cc;--radius:12px}\
-            @media (prefers-color-scheme:dark){:root{--ink:#f5f5f7;--soft:#a1a1a6;--paper:#000;--card:#000;--line:#424245;\
-            --act:#f5f5f7;--on-act:#1d1d1f;--link:#4da3ff}}\
-            body{font-family:-apple-system,system-ui,sans-serif}\
-            main{max-width:27rem;border:0;text-align:center}\
-            .brand{color:var(--soft);font-weight:500;margin-bottom:0}.brand+main{padding-top:.75rem}\
-            h1{font-size:1.75rem;font-weight:600;letter-spacing:-.01em}\
-            form{margin-top:1.75rem}\
-            .people{border:1px solid var(--line);border-radius:var(--radius);overflow:hidden;margin-top:1rem}\
-            .people button.person{margin:0;border:0;border-radius:0;outline-offset:-3px}\
-            .people button.person+button.person{border-top:1px solid var(--line)}\
-            button.person::after{content:"\\203A";margin-left:auto;color:var(--soft);font-size:1.5rem;line-height:1}\
-            button.quiet,.button.quiet{border-color:transparent;font-weight:400}\
-            fieldset,label{text-align:left}fieldset{border-radius:var(--radius)}
-            """)
+    static let apple = Look(name: "Apple", style: StyleSheets.look)
 }

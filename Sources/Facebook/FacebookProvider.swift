@@ -185,15 +185,19 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
         }
     }
 
-    /// The discovery documents. Scripts of other origins can't read them:
-    /// <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
+    private static let document = DiscoveryDocument(Texts.discovery)
+
+    /// The discovery document, also at limited.facebook.com, and the keys:
+    /// <https://developers.facebook.com/docs/facebook-login/limited-login/token/validating>. Scripts of other origins
+    /// can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
     private var discoveryDocuments: [Endpoint] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         return ["", "/"].flatMap { slash in
             [
                 Endpoint(
                     "GET", hosts, "/.well-known/openid-configuration\(slash)",
-                    title: slash.isEmpty ? nil : "the discovery document", .api, FacebookProvider.discovery),
+                    title: slash.isEmpty ? nil : "the discovery document", .api
+                ) { FacebookProvider.json(FacebookProvider.document.filled(for: $0)) },
                 Endpoint(
                     "GET", hosts, FacebookProvider.keysPath + slash,
                     title: slash.isEmpty ? nil : "the keys of ID tokens", keys: [.facebook], .keySet(.facebook)
@@ -299,25 +303,6 @@ extension FacebookProvider: OffersTrials {
     }
 }
 
-// GET https://www.facebook.com/.well-known/openid-configuration, also at limited.facebook.com
-// https://developers.facebook.com/docs/facebook-login/limited-login/token/validating
-
-extension FacebookProvider {
-    static func discovery(_ exchange: Exchange) -> Response {
-        json([
-            "issuer": .string(issuer),
-            "authorization_endpoint": .string(exchange.address.base(of: shortHost) + dialogPath + "/"),
-            "jwks_uri": .string(exchange.address.base(of: host) + "\(keysPath)/"),
-            "response_types_supported": ["id_token", "token id_token"], "subject_types_supported": ["pairwise"],
-            "id_token_signing_alg_values_supported": ["RS256"],
-            "claims_supported": [
-                "iss", "aud", "sub", "iat", "exp", "jti", "nonce", "at_hash", "name", "given_name", "family_name",
-                "email", "picture", "user_link",
-            ],
-        ])
-    }
-}
-
 // These are the answers at unknown addresses of Facebook's hosts.
 //
 // Quirks: the Graph API regards the first part of a path as an object, unless it is a version, and the rest as a part
@@ -398,24 +383,7 @@ extension FacebookProvider {
 
 extension Look {
     /// The theme of Facebook's pages: a blue bar with the name, a grey page, a narrow card with a shadow.
-    static let facebook = Look(
-        name: "Facebook",
-        style: """
-            :root{--ink:#080809;--soft:#54575c;--paper:#f0f2f5;--card:#fff;--line:#ced0d4;--act:#0866ff;--on-act:#fff;\
-            --link:#0a57d6;--radius:6px}\
-            @media (prefers-color-scheme:dark){:root{--ink:#e2e5e9;--soft:#b0b3b8;--paper:#1c1c1d;--card:#252728;\
-            --line:#4a4d51;--link:#75b6ff}}\
-            body{font-family:Helvetica,Arial,system-ui,sans-serif}\
-            .brand{margin:0;padding:.625rem 1.25rem;background:#0866ff;color:#fff;text-align:left;font-weight:700;\
-            font-size:1.375rem;letter-spacing:-.02em}\
-            main{max-width:25rem;border:0;border-radius:8px;padding:1.25rem;\
-            box-shadow:0 2px 4px rgb(0 0 0/.12),0 8px 16px rgb(0 0 0/.1)}\
-            h1{font-size:1.25rem;text-align:center}.intro>.soft{text-align:center}\
-            button.person::before{border-radius:6px}\
-            button.quiet{background:color-mix(in srgb,var(--line) 55%,transparent);border-color:transparent;color:var(--ink)}\
-            .people+button.quiet{background:transparent;color:var(--link)}.brand+main{margin-top:2rem}\
-            @media (max-width:34rem){main{box-shadow:none}.brand+main{margin-top:0}}
-            """)
+    static let facebook = Look(name: "Facebook", style: StyleSheets.look)
 }
 
 extension PageWords {

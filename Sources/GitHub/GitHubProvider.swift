@@ -225,21 +225,9 @@ extension GitHubProvider: OffersTrials {
 // GitHub's, and every member of its documents, aren't documented.
 
 extension GitHubProvider {
-    static func discovery(_ exchange: Exchange) -> Response {
-        let base = "\(Pages.base(exchange))/login"
-        let document: JSONValue = [
-            "issuer": .string(issuer), "authorization_endpoint": .string("\(base)/oauth/authorize"),
-            "token_endpoint": .string("\(base)/oauth/access_token"),
-            "device_authorization_endpoint": .string("\(base)/device/code"),
-            "jwks_uri": .string("\(base)/oauth/.well-known/jwks"), "response_types_supported": ["code"],
-            "grant_types_supported": ["authorization_code", "refresh_token", .string(Device.grantType)],
-            "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"],
-            "scopes_supported": ["offline_access"], "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
-            "authorization_response_iss_parameter_supported": true,
-        ]
-        return json(document)
-    }
+    private static let document = DiscoveryDocument(Texts.discovery)
+
+    static func discovery(_ exchange: Exchange) -> Response { json(document.filled(for: exchange)) }
 
     static func keySet() -> Response { json(["keys": []]) }
 
@@ -262,23 +250,5 @@ extension GitHubProvider {
 
 extension Look {
     /// The theme of GitHub's pages: grey with thin lines, a narrow column, a green button.
-    static let github = Look(
-        name: "GitHub",
-        style: """
-            :root{--ink:#1f2328;--soft:#59636e;--paper:#f6f8fa;--card:#fff;--line:#d1d9e0;--act:#1a7f37;--on-act:#fff;\
-            --link:#0969da;--radius:6px}\
-            @media (prefers-color-scheme:dark){:root{--ink:#f0f6fc;--soft:#9198a1;--paper:#0d1117;--card:#151b23;\
-            --line:#3d444d;--act:#238636;--link:#4493f8}}\
-            body{font:15px/1.5 -apple-system,"Segoe UI",system-ui,sans-serif}\
-            .brand{font-size:1.125rem}\
-            main{max-width:27rem;border-radius:6px;padding:1.25rem}\
-            h1{font-weight:400;font-size:1.5rem;text-align:center}h1+.soft{text-align:center}\
-            button,.button{padding:.4rem 1rem;font-weight:500}\
-            .people{border:1px solid var(--line);border-radius:6px;overflow:hidden;margin-top:1rem}\
-            .people button.person{margin:0;border:0;border-radius:0;padding:.6rem 1rem;outline-offset:-3px}\
-            .people button.person+button.person{border-top:1px solid var(--line)}\
-            button.quiet{background:var(--paper);color:var(--ink)}\
-            a.button.quiet{border-color:transparent;font-weight:400}\
-            fieldset{border-radius:6px}
-            """)
+    static let github = Look(name: "GitHub", style: StyleSheets.look)
 }

@@ -302,18 +302,5 @@ struct OneTapSignIn: AuthorizationFlow {
 
 extension Look {
     /// The theme of One Tap: a small card that fills its frame.
-    static let oneTap = Look(
-        name: "Google",
-        style: """
-            :root{--ink:#1f1f1f;--soft:#444746;--paper:#fff;--card:#fff;--line:#dadce0;--act:#1a73e8;--on-act:#fff;\
-            --link:#1a73e8;--radius:4px}\
-            body{font-family:Roboto,Arial,system-ui,sans-serif;font-size:.875rem}\
-            .banner{padding:.3rem .75rem;font-size:.75rem}.brand{display:none}\
-            main,main:has(.wide){border:0;border-radius:0;margin:0;padding:.75rem 1rem 1rem;max-width:none}\
-            h1{font-size:1rem;font-weight:500;margin:0 0 .25rem}\
-            button,.button{padding:.5rem .75rem}\
-            button.person{border:0;border-top:1px solid var(--line);border-radius:0;margin:0;padding:.5rem .25rem}\
-            button.person strong{font-weight:500}\
-            button.quiet{border-color:transparent;margin-top:.25rem}
-            """)
+    static let oneTap = Look(name: "Google", style: StyleSheets.oneTap)
 }

@@ -288,38 +288,12 @@ extension GoogleProvider {
 // Quirk: the keys are published in two forms, a key set at /oauth2/v3/certs and certificates at /oauth2/v1/certs.
 
 extension GoogleProvider {
+    private static let document = DiscoveryDocument(Texts.discovery)
+
     func discovery(_ exchange: Exchange) -> Response {
-        let accounts = exchange.address.base(of: GoogleProvider.host)
-        let tokens = exchange.address.base(of: GoogleProvider.tokenHost)
         // "Standard HTTP caching headers are used and should be respected." The time isn't documented.
-        return GoogleProvider.cached(
-            seconds: 3600,
-            [
-                "issuer": .string(issuer(exchange)),
-                "authorization_endpoint": .string(accounts + GoogleProvider.authorizePath),
-                "device_authorization_endpoint": .string("\(tokens)/device/code"),
-                "token_endpoint": .string("\(tokens)/token"),
-                "userinfo_endpoint": .string(exchange.address.base(of: GoogleProvider.userInfoHost) + "/v1/userinfo"),
-                "revocation_endpoint": .string("\(tokens)/revoke"),
-                "jwks_uri": .string(exchange.address.base(of: GoogleProvider.apiHost) + "/oauth2/v3/certs"),
-                "response_types_supported": [
-                    "code", "token", "id_token", "code token", "code id_token", "token id_token", "code token id_token",
-                ],
-                "response_modes_supported": ["query", "fragment", "form_post"], "subject_types_supported": ["public"],
-                "id_token_signing_alg_values_supported": ["RS256"],
-                "scopes_supported": ["openid", "email", "profile"],
-                "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
-                "claims_supported": [
-                    "aud", "email", "email_verified", "exp", "family_name", "given_name", "iat", "iss", "name",
-                    "picture",
-                    "sub",
-                ],
-                "code_challenge_methods_supported": ["plain", "S256"],
-                "grant_types_supported": [
-                    "authorization_code", "refresh_token", .string(DeviceAuthorization.grantType),
-                ],
-                "authorization_response_iss_parameter_supported": true,
-            ])
+        GoogleProvider.cached(
+            seconds: 3600, GoogleProvider.document.filled(for: exchange, ["issuer": issuer(exchange)]))
     }
 
     static func keySet(_ exchange: Exchange) -> Response { cached(seconds: 19_800, exchange.keySet(.google)) }
@@ -346,26 +320,7 @@ extension GoogleProvider {
 extension Look {
     /// The theme of Google's pages: a large rounded card on pale blue. On wide screens, the question is beside the
     /// choices.
-    static let google = Look(
-        name: "Google",
-        style: """
-            :root{--ink:#1f1f1f;--soft:#444746;--paper:#f0f4f9;--card:#fff;--line:#c4c7c5;--act:#0b57d0;--on-act:#fff;\
-            --link:#0b57d0;--radius:999px}\
-            @media (prefers-color-scheme:dark){:root{--ink:#e3e3e3;--soft:#c4c7c5;--paper:#1e1f20;--card:#0e0e0e;\
-            --line:#444746;--act:#a8c7fa;--on-act:#062e6f;--link:#a8c7fa}}\
-            body{font-family:Roboto,Arial,system-ui,sans-serif}\
-            .brand{max-width:56rem;text-align:left;padding:0 2.25rem;font-weight:500;font-size:1.25rem;color:var(--soft)}\
-            main{border:0;border-radius:28px;padding:2.25rem;max-width:56rem}\
-            h1{font-size:2rem;font-weight:400;margin-bottom:1rem}\
-            button.person{border:0;border-bottom:1px solid var(--line);border-radius:0;padding:.75rem .25rem;margin:0}\
-            button.person::before{background:#7248b9;color:#fff;font-weight:400}\
-            button.person strong{font-weight:500}\
-            button.quiet{border-color:transparent;text-align:left;font-weight:500}\
-            .actions{flex-direction:row-reverse;gap:.5rem;margin-top:2rem}.actions button{width:auto;padding:.6rem 1.5rem}\
-            @media (min-width:52rem){main:has(.intro){display:grid;grid-template-columns:1fr 1fr;gap:2.5rem}\
-            main:has(.intro)>form{align-self:end}}\
-            @media (max-width:34rem){main{border-radius:0}.brand{padding:0 1rem}h1{font-size:1.75rem}}
-            """)
+    static let google = Look(name: "Google", style: StyleSheets.look)
 }
 
 extension PageWords {

@@ -14,23 +14,16 @@ extension MicrosoftProvider {
         let isOne = realm.isTenant || realm.text == MicrosoftTenant.consumers
         // A domain is replaced by the tenant's ID; common, organizations and consumers stay.
         let place = realm.isTenant ? realm.text : exchange.parameters["tenant"] ?? ""
-        func url(_ path: String) -> JSONValue {
-            .string(exchange.address.url(of: MicrosoftProvider.host, "/\(place)\(path)"))
-        }
-        var document = (try? JSONValue(parsing: Array(MicrosoftProvider.document.utf8)))?.object ?? JSONObject()
-        for (name, path) in [
-            ("token", "/oauth2/v2.0/token"), ("authorization", "/oauth2/v2.0/authorize"),
-            ("device_authorization", "/oauth2/v2.0/devicecode"), ("end_session", "/oauth2/v2.0/logout"),
-        ] { document["\(name)_endpoint"] = url(path) }
-        document["jwks_uri"] = url("/discovery/v2.0/keys")
-        document["issuer"] = .string(issuer(isOne ? realm.text : "{tenantid}", exchange))
-        document["userinfo_endpoint"] = .string(
-            exchange.address.url(of: MicrosoftProvider.graphHost, "/oidc/userinfo"))
-        return MicrosoftProvider.json(.object(document), exchange)
+        return MicrosoftProvider.json(
+            MicrosoftProvider.document.filled(
+                for: exchange,
+                [
+                    "tenant": exchange.address.url(of: MicrosoftProvider.host, "/\(place)"),
+                    "issuer": issuer(isOne ? realm.text : "{tenantid}", exchange),
+                ]), exchange)
     }
 
-    /// The members of the discovery document that are the same in every tenant.
-    private static let document = EmbeddedDocuments.all.first { $0.path.hasSuffix(".json") }.map { "\($0.text)" } ?? ""
+    private static let document = DiscoveryDocument(Texts.discovery)
 
     func keySet(_ exchange: Exchange) throws -> Response {
         let realm = try realm(exchange)

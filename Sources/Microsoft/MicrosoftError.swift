@@ -13,11 +13,9 @@ struct MicrosoftError: Error, Sendable {
 
     /// The known errors, one a line of `Assets/errors.tsv`: code, name, text with `{}` in place of values, and what to
     /// do about it.
-    private static let known = EmbeddedDocuments.all.prefix(1).flatMap {
-        "\($0.text)".split(separator: "\n").map { line in
-            let parts = line.split(separator: "\t").map(String.init) + ["", "", "", ""]
-            return (code: Int(parts[0]) ?? 0, name: parts[1], text: parts[2], advice: parts[3])
-        }
+    private static let known = "\(Texts.errors)".split(separator: "\n").map { line in
+        let parts = line.split(separator: "\t").map(String.init) + ["", "", "", ""]
+        return (code: Int(parts[0]) ?? 0, name: parts[1], text: parts[2], advice: parts[3])
     }
     private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
 

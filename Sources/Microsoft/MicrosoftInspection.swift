@@ -88,41 +88,7 @@ extension MicrosoftProvider {
 
     // MARK: - Setting up
 
-    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
-        let base = place.url(MicrosoftProvider.host)
-        let authority = "\(base)/common"
-        let addresses = [
-            (name: "discovery", value: "\(authority)/v2.0/.well-known/openid-configuration"),
-            (name: "authorization", value: "\(authority)/oauth2/v2.0/authorize"),
-            (name: "token", value: "\(authority)/oauth2/v2.0/token"),
-            (name: "keys", value: "\(authority)/discovery/v2.0/keys"),
-            (name: "person", value: place.url(MicrosoftProvider.graphHost, "/v1.0/me")),
-        ]
-        return [
-            SetUpGuide(
-                id: "microsoft", title: "Microsoft on the web and on devices",
-                about: "For an app with Microsoft Entra ID or personal accounts, and for its backend.",
-                steps: [
-                    SetUpGuide.Step(
-                        "Give your code these addresses. Put a tenant's ID or domain in the place of common where your app does.",
-                        values: addresses),
-                    SetUpGuide.Step(
-                        "Tokens are issued by \(MicrosoftProvider.origin)/TENANT/v2.0. For clients that compare the issuer with "
-                            + "the address at which they discovered it, put this into the seed.",
-                        #"{"microsoft": {"issuer": "request"}}"#),
-                ],
-                libraries: [
-                    SetUpGuide.Library(
-                        "MSAL", "# unchanged, under the real names: understudy exec --intercept -- COMMAND"),
-                    SetUpGuide.Library("Authlib", "server_metadata_url=\"\(addresses[0].value)\""),
-                    SetUpGuide.Library(
-                        "golang.org/x/oauth2",
-                        "oauth2.Endpoint{\n    AuthURL: \"\(addresses[1].value)\",\n    TokenURL: \"\(addresses[2].value)\",\n}"
-                    ),
-                ], document: "clients.md"
-            ) { [MicrosoftProvider.host, MicrosoftProvider.graphHost].contains($0.host) }
-        ]
-    }
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { SetUpGuide.read(Texts.guides, at: place) }
 
     private static func named(in app: AppConfiguration) -> AppConfiguration.Client? {
         ["MICROSOFT", "AZURE_AD", "AZURE", "MICROSOFT_ENTRA_ID"].lazy.map { app.client($0) }.first { $0.id != nil }
