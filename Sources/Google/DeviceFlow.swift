@@ -89,16 +89,11 @@ extension GoogleProvider {
     func poll(
         _ code: String, by client: GoogleClient, _ exchange: Exchange, in tables: inout Transaction
     ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
-        tables.poll(code, by: client.id, at: GoogleProvider.realm) { device, tables in
-            let decision = exchange.decision(
-                provider: name, client: client.id, interaction: client.interaction, in: &tables)
-            switch decision {
-            case .ask: return nil
-            case .cancel, .nobody, .error: return .denied
-            case .approve(let account, let outcome):
-                let granted = GoogleScopes(device.scopes).granted(outcome?.scopes).names
-                return granted.isEmpty ? .denied : .approved(account: account.id, scopes: granted)
-            }
+        tables.poll(
+            code, by: client, client.interaction, at: GoogleProvider.realm, of: name, exchange
+        ) { device, outcome in
+            let granted = GoogleScopes(device.scopes).granted(outcome?.scopes).names
+            return granted.isEmpty ? nil : granted
         }
     }
 

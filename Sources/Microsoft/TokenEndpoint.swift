@@ -161,14 +161,8 @@ extension MicrosoftProvider {
         try request.authenticate(for: platform)
         // A refusal is returned, not thrown, because a refused poll counts too.
         let result = try request.exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
-            let polled = tables.poll(code, by: client.id, at: name) { device, tables in
-                let decision = request.exchange.decision(
-                    provider: name, client: client.id, interaction: client.interaction, in: &tables)
-                switch decision {
-                case .ask: return nil
-                case .cancel, .nobody, .error: return .denied
-                case .approve(let account, _): return .approved(account: account.id, scopes: device.scopes)
-                }
+            let polled = tables.poll(code, by: client, client.interaction, at: name, of: name, request.exchange) {
+                device, _ in device.scopes
             }
             switch polled {
             case .failure(let refusal): return .failure(refusal)

@@ -63,7 +63,7 @@ package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnse
         guard let issuer = issuer(at: exchange),
             issuer.addresses(of: issuer.policy.paths.authorization).contains(exchange.address.path)
         else { return refusal.response }
-        return issuer.response(to: .page(refusal), exchange)
+        return issuer.page(refusal, exchange)
     }
 
     package func accountDeleted(
@@ -158,7 +158,7 @@ extension Issuer {
                             try await issuer.fetchClient(of: exchange, refreshes: begins)
                             return try respond(issuer, exchange)
                         } catch let error as OAuthRefusal {
-                            return traits.authorizes ? response(to: .page(error), exchange) : error.response
+                            return traits.authorizes ? page(error, exchange) : error.response
                         }
                     }
                 }

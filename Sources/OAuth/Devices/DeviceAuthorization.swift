@@ -75,14 +75,14 @@ extension Transaction {
         }
     }
 
-    /// Handles a client's poll. Returns the approved device, which is then redeemed. `decide` returns the ordered
-    /// decision for a device that no person has decided about. A refusal is returned, not thrown, because a refused
-    /// poll counts too.
+    /// Handles a client's poll at a provider. Returns the approved device, which is then redeemed. If nobody has
+    /// decided, an order may; `granted` returns the scopes that it grants, or `nil` to deny access. A refusal is
+    /// returned, not thrown, because a refused poll counts too.
     package mutating func poll(
-        _ code: String, by client: String, at issuer: String,
-        decide: (DeviceAuthorization, inout Transaction) -> DeviceAuthorization.Decision?
+        _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
+        of provider: String, _ exchange: Exchange, granted: (DeviceAuthorization, Outcome?) -> [String]?
     ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
-        guard var device = find(DeviceAuthorization.self, code), device.issuer == issuer, device.client == client,
+        guard var device = find(DeviceAuthorization.self, code), device.issuer == issuer, device.client == client.id,
             !device.isRedeemed
         else {
             return .failure(
@@ -94,7 +94,14 @@ extension Transaction {
         }
         defer { put(device) }
         if let refusal = refuse(&device) { return .failure(refusal) }
-        if device.decision == nil { device.decision = decide(device, &self) }
+        if device.decision == nil {
+            switch exchange.decision(provider: provider, client: client.id, interaction: interaction, in: &self) {
+            case .ask: break
+            case .cancel, .nobody, .error: device.decision = .denied
+            case .approve(let account, let outcome):
+                device.decision = granted(device, outcome).map { .approved(account: account.id, scopes: $0) } ?? .denied
+            }
+        }
         switch device.decision {
         case nil:
             return .failure(

@@ -131,7 +131,7 @@ extension Issuer {
         var fields = try RequestObject.resolve(
             kept, client: client.credentials, issuer: identifier(exchange), in: exchange)
         if policy.dpop != .off, let proof = try serverProof(exchange) { try bind(&fields, to: proof) }
-        _ = try RequestedAuthorization.redirectURI(fields, client, self)
+        _ = try redirectURI(fields, client)
         _ = try AuthorizationParameters(fields, client, policy)
         let wanted = Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) })
         let size = wanted.encoded.utf8.count

@@ -46,17 +46,10 @@ extension Issuer {
     func poll(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, in tables: inout Transaction
     ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
-        tables.poll(form["device_code"] ?? "", by: client.clientID, at: realm) { device, tables in
-            let decision = exchange.decision(
-                provider: provider, client: client.clientID, interaction: client.interaction ?? interaction, in: &tables
-            )
-            switch decision {
-            case .ask: return nil
-            case .cancel, .nobody, .error: return .denied
-            case .approve(let account, let outcome):
-                let scopes = outcome?.scopes.map { granted in device.scopes.filter(granted.contains) }
-                return .approved(account: account.id, scopes: scopes ?? device.scopes)
-            }
+        tables.poll(
+            form["device_code"] ?? "", by: client, client.interaction ?? interaction, at: realm, of: provider, exchange
+        ) { device, outcome in
+            outcome?.scopes.map { granted in device.scopes.filter(granted.contains) } ?? device.scopes
         }
     }
 }
