@@ -23,7 +23,7 @@ struct GoogleSignIn: PersonPagesFlow {
     func request(
         _ form: Form, isAnswer: Bool, _ exchange: Exchange
     ) throws(RefusedAuthorization) -> AuthorizationRequest {
-        do throws(GoogleError) { return try AuthorizationRequest(form, google) } catch {
+        do throws(GoogleError) { return try AuthorizationRequest(form, google, isAnswer: isAnswer) } catch {
             throw RefusedAuthorization(google.page(error))
         }
     }
@@ -64,7 +64,8 @@ struct GoogleSignIn: PersonPagesFlow {
     }
 
     func hint(_ request: AuthorizationRequest, _ exchange: Exchange) -> String? {
-        request.form["login_hint"].map { google.accountID(of: $0, exchange) }
+        guard !request.isAnswer else { return nil }
+        return request.form["login_hint"].map { google.accountID(of: $0, exchange) }
     }
 
     /// "The account selection UI should be optimized for accounts at that domain": they come first.

@@ -19,6 +19,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     let sessionClaims: Set<String>
     /// The form as it came, for the sign-in page to carry along.
     let form: Form
+    /// Whether a page's form carries it.
+    let isAnswer: Bool
 
     var nonce: String? { form["nonce"] }
     var state: Form.Field? { form.field("state") }
@@ -32,7 +34,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     /// Checks a request. Missing parameters are reported before wrong ones, and response_type first
     /// (<https://github.com/googleworkspace/node-samples/issues/79>,
     /// <https://github.com/googleworkspace/php-samples/issues/26>). The rest of the order isn't documented.
-    init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
+    init(_ form: Form, _ provider: GoogleProvider, isAnswer: Bool) throws(GoogleError) {
+        self.isAnswer = isAnswer
         if (form["response_type"] ?? "").isEmpty {
             throw GoogleError(
                 "invalid_request", "Required parameter is missing: response_type",

@@ -64,6 +64,8 @@ struct ButtonSignIn: PersonPagesFlow {
 
     var provider: String { google.name }
 
+    var missingRequest: Diagnosis { Diagnosis("the form lacks the page's request: press the button again") }
+
     func pages(_ exchange: Exchange) -> PersonPages {
         PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
     }

@@ -197,11 +197,14 @@ package protocol PersonPagesFlow: AuthorizationFlow {
     func hint(_ request: SignInRequest, _ exchange: Exchange) -> String?
     /// Returns whether a person stands before others in the list; `nil` if nobody does.
     func preference(_ request: SignInRequest) -> ((Account) -> Bool)?
+    /// The refusal of a page's form without an authorization request.
+    var missingRequest: Diagnosis { get }
 }
 
 extension PersonPagesFlow {
     package func hint(_ request: SignInRequest, _ exchange: Exchange) -> String? { nil }
     package func preference(_ request: SignInRequest) -> ((Account) -> Bool)? { nil }
+    package var missingRequest: Diagnosis { Diagnosis("the form lacks the authorization request: begin again") }
 
     package func nobody(_ request: SignInRequest, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
@@ -210,9 +213,7 @@ extension PersonPagesFlow {
 
     package func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer) {
         if let answer = try pages(exchange).answer(form, in: exchange) { return answer }
-        throw RefusedAuthorization(
-            pages(exchange).problem(
-                400, "Something is missing", Diagnosis("the form lacks the authorization request: begin again")))
+        throw RefusedAuthorization(pages(exchange).problem(400, "Something is missing", missingRequest))
     }
 
     package func choosePerson(

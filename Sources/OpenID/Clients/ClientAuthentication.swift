@@ -248,15 +248,6 @@ struct ClientCredentials: Sendable {
     /// The methods that are accepted.
     let methods: Set<ClientAuthenticationMethod>
 
-    init(
-        clientID: String, secret: String?, keys: KeySet?, methods: Set<ClientAuthenticationMethod>
-    ) {
-        self.clientID = clientID
-        self.secret = secret
-        self.keys = keys
-        self.methods = methods
-    }
-
     /// Whether the client can keep a secret: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.1>.
     var isConfidential: Bool { !methods.contains(.none) }
 

@@ -36,6 +36,7 @@ extension Issuer {
             return RequestedAuthorization(
                 client: client, redirectURI: redirectURI,
                 parameters: try AuthorizationParameters(fields, client, policy), fields: fields, form: form,
+                isAnswer: isAnswer,
                 pushed: pushed, interaction: client.interaction ?? interaction)
         } catch {
             throw RefusedAuthorization(
@@ -77,7 +78,7 @@ extension Issuer {
     }
 
     func hint(_ request: RequestedAuthorization, _ exchange: Exchange) -> String? {
-        request.fields["login_hint"]
+        request.isAnswer ? nil : request.fields["login_hint"]
     }
 
     func personSignedIn(_ request: RequestedAuthorization, _ exchange: Exchange) -> Account? {
@@ -174,6 +175,8 @@ struct RequestedAuthorization: CheckedAuthorization {
     let fields: Form
     /// The form as it came, for the sign-in page to carry along.
     let form: Form
+    /// Whether a page's form carries it.
+    let isAnswer: Bool
     /// The pushed request, if there is one.
     let pushed: PushedRequest?
     let interaction: Interaction?
