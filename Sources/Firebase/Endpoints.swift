@@ -313,6 +313,6 @@ extension FirebaseProvider {
     /// Answers that the app is verified. Production verifies an iOS app by a silent push; here every app counts as
     /// verified.
     private static func verifyClient() -> FirebaseAnswer {
-        FirebaseAnswer(body: JSONObject([("receipt", "understudy-receipt"), ("suggestedTimeout", "5")]))
+        FirebaseAnswer(["receipt": "understudy-receipt", "suggestedTimeout": "5"])
     }
 }

@@ -108,6 +108,25 @@ extension FirebaseCall {
         if ["false", "f", "no", "n", "0"].contains(text) { return false }
         return try fields.flag(name)
     }
+    /// Returns a text that the request must have.
+    ///
+    /// - Throws: `MISSING_` and the field's name, such as `MISSING_LOCAL_ID`.
+    func required(_ name: String) throws(FirebaseError) -> String {
+        guard let text = try text(name) else { throw .missing(name) }
+        return text
+    }
+
+    /// Returns `text` if it is an e-mail address.
+    ///
+    /// - Throws: `INVALID_EMAIL`, or `code`.
+    @discardableResult
+    static func checked(email text: String, or code: String = "INVALID_EMAIL") throws(FirebaseError) -> String {
+        guard TextRule.email.holds(text) else {
+            throw FirebaseError(code, because: "\(Diagnosis.quote(text)) isn't an e-mail address")
+        }
+        return text
+    }
+
     func texts(_ name: String) throws(FirebaseError) -> [String] { try fields.texts(name) }
     func map(_ name: String) throws(FirebaseError) -> [(key: String, value: JSONValue)] { try fields.map(name) }
     func value(_ name: String) -> String? { fields.value(name) }

@@ -254,7 +254,7 @@ extension FirebaseDirectory {
         item.facts = [InspectedFact("ID", .code(passkey.id)), InspectedFact("Signatures", String(passkey.signCount))]
         item.actions = [
             InspectedAction("passkey \(passkey.id)", "Remove", isDestructive: true) { () throws in
-                try await change(user.localId, JSONObject([("deletePasskey", [.string(passkey.id)])]))
+                try await change(user.localId, JSONObject(["deletePasskey": [passkey.id]]))
                 return "The passkey is removed."
             }
         ]
@@ -277,7 +277,7 @@ extension FirebaseDirectory {
 
     private func unlink(_ provider: String, _ label: String, _ user: User) -> InspectedAction {
         InspectedAction("unlink \(provider)", label, isDestructive: true) { () throws in
-            try await change(user.localId, JSONObject([("deleteProvider", [.string(provider)])]))
+            try await change(user.localId, JSONObject(["deleteProvider": [provider]]))
             return "The user can't sign in with \(provider) any more."
         }
     }
@@ -302,14 +302,14 @@ extension FirebaseDirectory {
     private func setDisabled(_ disabled: Bool, _ user: User) -> InspectedAction {
         InspectedAction("disabled \(disabled)", disabled ? "Disable" : "Enable", isDestructive: disabled) {
             () throws in
-            try await change(user.localId, JSONObject([("disabled", .bool(disabled))]))
+            try await change(user.localId, JSONObject(["disabled": disabled]))
             return disabled ? "The user is disabled: sign-ins are refused." : "The user may sign in again."
         }
     }
 
     private func mail(_ kind: String, _ label: String, _ user: User) -> InspectedAction {
         InspectedAction("mail \(kind)", label) { () throws in
-            let message = JSONObject([("requestType", .string(kind)), ("email", .string(user.email ?? ""))])
+            let message = JSONObject(["requestType": kind, "email": user.email ?? ""])
             _ = try await run(message) { (call) async throws in
                 try await self.provider.sendOobCode(call)
             }
@@ -333,15 +333,12 @@ struct FirebaseUserFields: SchemaObject {
     }
 
     static func values(of user: User) -> JSONObject {
-        var values = JSONObject([("localId", .string(user.localId))])
-        values["email"] = user.email.map { .string($0) }
-        values["emailVerified"] = .bool(user.emailVerified)
-        values["displayName"] = user.displayName.map { .string($0) }
-        values["photoUrl"] = user.photoUrl.map { .string($0) }
-        values["phoneNumber"] = user.phoneNumber.map { .string($0) }
-        values["disabled"] = .bool(user.disabled)
-        if !user.customClaims.object.isEmpty { values["customClaims"] = .object(user.customClaims.object) }
-        return values
+        JSONObject([
+            "localId": user.localId, "email": user.email, "emailVerified": user.emailVerified,
+            "displayName": user.displayName, "photoUrl": user.photoUrl, "phoneNumber": user.phoneNumber,
+            "disabled": user.disabled,
+            "customClaims": !user.customClaims.object.isEmpty ? user.customClaims.object : nil,
+        ])
     }
 
     /// Returns the fields as a message to the service. Fields that are `null` are deleted.

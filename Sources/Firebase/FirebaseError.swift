@@ -18,8 +18,8 @@ struct FirebaseError: Error, Sendable {
     let message: String
     let diagnosis: Diagnosis
     /// Google's canonical name of the status. The list of errors has it only if there are details.
-    var statusName = "INVALID_ARGUMENT"
-    var reason = "invalid"
+    let statusName: String
+    let reason: String
     /// Whether the list of errors has the domain `global`, as it does for the service's own errors.
     var isGlobal = true
     /// The message in the list of errors, if it differs from the one outside the list.
@@ -28,16 +28,23 @@ struct FirebaseError: Error, Sendable {
     /// Whether a list of errors is sent beside the status, as some methods of version 2 do.
     var listsError = false
 
-    init(_ code: String, _ detail: String? = nil, status: Int = 400, diagnosis: Diagnosis) {
-        self.status = status
+    init(
+        _ code: String, _ detail: String? = nil, status: Int = 400, named statusName: String = "INVALID_ARGUMENT",
+        reason: String = "invalid", diagnosis: Diagnosis
+    ) {
+        (self.status, self.statusName, self.reason) = (status, statusName, reason)
         // A detail may echo the request. The answer has it twice, and a control character takes six bytes there.
         let whole = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
         message = JSONValue.string(whole).text.utf8.count > 6_000 ? Place.shortened(whole, to: 1_000) : whole
         self.diagnosis = diagnosis
     }
 
-    init(_ code: String, _ detail: String? = nil, status: Int = 400, because reason: String) {
-        self.init(code, detail, status: status, diagnosis: Diagnosis(reason))
+    init(
+        _ code: String, _ detail: String? = nil, status: Int = 400, named statusName: String = "INVALID_ARGUMENT",
+        reason: String = "invalid", because diagnosis: String
+    ) {
+        self.init(
+            code, detail, status: status, named: statusName, reason: reason, diagnosis: Diagnosis(diagnosis))
     }
 
     /// The part of the message before the detail.
@@ -107,11 +114,9 @@ struct FirebaseError: Error, Sendable {
     }
 
     func response(_ dialect: Dialect) -> Response {
-        var error = JSONObject([("code", .integer(Int64(status))), ("message", .string(message))])
+        var error = JSONObject(["code": status, "message": message])
         if dialect == .list {
-            var item = JSONObject([("message", .string(message))])
-            if isGlobal { item["domain"] = "global" }
-            item["reason"] = .string(reason)
+            let item = JSONObject(["message": message, "domain": isGlobal ? "global" : nil, "reason": reason])
             error["errors"] = [listed ?? .object(item)]
         }
         if listsError { error["errors"] = [["message": .string(message), "reason": "invalid"]] }
@@ -133,12 +138,9 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
-    /// Returns production's error for a failure that it doesn't expect.
-    static func internalError(_ reason: String) -> FirebaseError {
-        var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
-        error.statusName = "INTERNAL"
-        error.reason = "backendError"
-        return error
+    /// Returns the error for a field that the request lacks.
+    static func missing(_ name: String) -> FirebaseError {
+        FirebaseError("MISSING_\(MessageFields.snakeCase(name).uppercased())", because: "\(name) is missing")
     }
 
     static var userIsGone: FirebaseError {
@@ -151,10 +153,8 @@ extension FirebaseError {
 
     /// Returns production's error for a failure of its own.
     static func internalError(because reason: String) -> FirebaseError {
-        var error = FirebaseError("Internal error encountered.", status: 500, because: reason)
-        error.statusName = "INTERNAL"
-        error.reason = "backendError"
-        return error
+        FirebaseError(
+            "Internal error encountered.", status: 500, named: "INTERNAL", reason: "backendError", because: reason)
     }
 
     static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
@@ -166,13 +166,11 @@ extension FirebaseError {
             }
             return .noAPIKey(because: "this is for administrators: send Authorization: Bearer owner")
         }
-        var error = FirebaseError(
+        return FirebaseError(
             "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
                 + "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
-            status: 401, because: "administrators send Authorization: Bearer owner")
-        error.statusName = "UNAUTHENTICATED"
-        error.reason = "authError"
-        return error
+            status: 401, named: "UNAUTHENTICATED", reason: "authError",
+            because: "administrators send Authorization: Bearer owner")
     }
 
     /// The refusal of a method that takes API keys, but doesn't let them name a project.
@@ -187,8 +185,8 @@ extension FirebaseError {
         var error = FirebaseError(
             "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that "
                 + "assert a principal. See https://cloud.google.com/docs/authentication",
-            status: 401, because: "this is for administrators: send Authorization: Bearer owner")
-        error.statusName = "UNAUTHENTICATED"
+            status: 401, named: "UNAUTHENTICATED",
+            because: "this is for administrators: send Authorization: Bearer owner")
         error.listed = [
             "message": "Login Required.", "domain": "global", "reason": "required", "location": "Authorization",
             "locationType": "header",
@@ -209,12 +207,10 @@ extension FirebaseError {
     static func noAPIKey(
         because reason: String = "the API key is missing: send it as ?key= or in X-Goog-Api-Key"
     ) -> FirebaseError {
-        var error = FirebaseError(
+        FirebaseError(
             "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or "
-                + "other form of API consumer identity to call this API.", status: 403, because: reason)
-        error.statusName = "PERMISSION_DENIED"
-        error.reason = "forbidden"
-        return error
+                + "other form of API consumer identity to call this API.", status: 403, named: "PERMISSION_DENIED",
+            reason: "forbidden", because: reason)
     }
 
     /// Returns the refusal of an unknown API key, as production words it today: without `keyInvalid` among the errors,
@@ -222,8 +218,8 @@ extension FirebaseError {
     static func badAPIKey(_ key: String, hint: String, host: String = FirebaseProvider.host) -> FirebaseError {
         let message = "API key not valid. Please pass a valid API key."
         var error = FirebaseError(
-            message, diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
-        error.reason = "badRequest"
+            message, reason: "badRequest",
+            diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
         error.details = [
             [
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID",

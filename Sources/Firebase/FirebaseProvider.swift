@@ -22,13 +22,10 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         ], isService: true,
         // The answer of the Emulator Suite's Authentication emulator.
         emulatorStatus: JSONObject([
-            (
-                "authEmulator",
-                [
-                    "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
-                    "apiSpec": "/emulator/openapi.json",
-                ]
-            )
+            "authEmulator": [
+                "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
+                "apiSpec": "/emulator/openapi.json",
+            ] as JSONValue
         ]), changes: [emailEnumerationProtection]
     ) { daemon in
         // Firebase's Admin SDKs read a host and a port, without a scheme:
@@ -289,11 +286,7 @@ extension FirebaseProvider {
 extension FirebaseProvider {
     static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
         let domains = call.project.returnDomains
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("projectId", .string(call.project.number)),
-                ("authorizedDomains", .array(domains.map { .string($0) })),
-            ]))
+        return FirebaseAnswer(["projectId": call.project.number, "authorizedDomains": domains])
     }
 
     private static let clientTypes = [
@@ -331,19 +324,18 @@ extension FirebaseProvider {
         }
         body["recaptchaEnforcementState"] = .array(states)
         if !isInEmulatorMode {
-            body.merge(JSONObject([("useSmsBotScore", false), ("useSmsTollFraudProtection", false)]))
+            body.merge(JSONObject(["useSmsBotScore": false, "useSmsTollFraudProtection": false]))
         }
         return FirebaseAnswer(body: body)
     }
 
     static func recaptchaParameters(_ call: FirebaseCall) -> FirebaseAnswer {
-        FirebaseAnswer(
-            body: JSONObject([
-                ("kind", "identitytoolkit#GetRecaptchaParamResponse"),
-                ("recaptchaStoken", "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy"),
-                ("recaptchaSiteKey", "Fake-key__Do-not-send-this-to-Recaptcha_"),
-                ("producerProjectNumber", .string(call.project.number)),
-            ]))
+        FirebaseAnswer([
+            "kind": "identitytoolkit#GetRecaptchaParamResponse",
+            "recaptchaStoken": "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service__Understudy",
+            "recaptchaSiteKey": "Fake-key__Do-not-send-this-to-Recaptcha_",
+            "producerProjectNumber": call.project.number,
+        ])
     }
 
     func keySet(_ exchange: Exchange) -> Response {

@@ -170,7 +170,7 @@ extension FirebaseProvider {
         let ownDomain = start.app["FIREBASE_AUTH_DOMAIN", "authDomain"].flatMap {
             $0.hasSuffix(".firebaseapp.com") || $0.hasSuffix(".web.app") ? nil : $0
         }
-        var project = JSONObject([("id", .string(id)), ("apiKeys", [.string(key)])])
+        var project = JSONObject(["id": id, "apiKeys": [key]])
         if let ownDomain { project["authorizedDomains"] = ["localhost", .string(ownDomain)] }
         project["providers"] = providers(start)
         start.add(
@@ -182,8 +182,9 @@ extension FirebaseProvider {
     /// Returns every method that needs nothing else, and those whose provider is in the seed.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
-            ("password", ["enabled": true]), ("emailLink", ["enabled": true]), ("anonymous", ["enabled": true]),
-            ("phone", ["enabled": true, "testNumbers": ["+15555550100": "123456"]]),
+            "password": ["enabled": true] as JSONValue, "emailLink": ["enabled": true] as JSONValue,
+            "anonymous": ["enabled": true] as JSONValue,
+            "phone": ["enabled": true, "testNumbers": ["+15555550100": "123456"]] as JSONValue,
         ])
         let clients = start.all("clients", of: "google", "clientID")
         if !clients.isEmpty {
@@ -206,7 +207,7 @@ extension FirebaseProvider {
             let service = start.first("teams", of: "apple", "services")?.array?.first?["id"],
             let key = start.first("teams", of: "apple", "keys")?.array?.first
         else { return nil }
-        var settings = JSONObject([("bundleIDs", [app]), ("servicesID", service), ("teamID", team)])
+        var settings = JSONObject(["bundleIDs": [app], "servicesID": service, "teamID": team])
         // Firebase signs client secrets itself, with the private key.
         if let keyID = key["id"], let file = key["privateKeyFile"] {
             settings["keyID"] = keyID

@@ -141,14 +141,12 @@ extension FirebaseCall {
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
     ) throws(FirebaseError) -> String {
         let now = exchange.world.now
-        var claims = JSONObject([
-            ("iss", .string(FirebaseCall.legacyIssuer)), ("aud", .string(project.id)), ("iat", .numericDate(now)),
-            ("exp", .numericDate(now + .days(14))), ("user_id", .string(user.localId)),
+        let claims = JSONObject([
+            "iss": FirebaseCall.legacyIssuer, "aud": project.id, "iat": JSONValue.numericDate(now),
+            "exp": JSONValue.numericDate(now + .days(14)), "user_id": user.localId, "email": user.email,
+            "sign_in_provider": provider, "verified": user.email != nil ? user.emailVerified : nil,
+            "extra_claims": !customClaims.isEmpty ? customClaims : nil,
         ])
-        claims["email"] = user.email.map { .string($0) }
-        claims["sign_in_provider"] = .string(provider)
-        if user.email != nil { claims["verified"] = .bool(user.emailVerified) }
-        if !customClaims.isEmpty { claims["extra_claims"] = .object(customClaims) }
         return try mint(claims, at: now)
     }
 
@@ -168,45 +166,37 @@ extension FirebaseCall {
         for member in user.customClaims.object.members + session.customClaims.object.members {
             claims[member.key] = member.value
         }
-        if session.provider == "anonymous" { claims["provider_id"] = "anonymous" }
-        claims["iss"] = .string(project.issuer)
-        claims["aud"] = .string(project.id)
-        claims["auth_time"] = .numericDate(session.authTime)
-        claims["user_id"] = .string(user.localId)
-        claims["sub"] = .string(user.localId)
-        claims["iat"] = .numericDate(time)
-        claims["exp"] = .numericDate(time + lifetime)
-        var identities = JSONObject()
-        var ids: [String: [JSONValue]] = [:]
-        for link in user.links { ids[link.providerId, default: []].append(.string(link.rawId)) }
-        for link in user.links where identities[link.providerId] == nil {
-            identities[link.providerId] = ids[link.providerId].map { .array($0) }
-        }
-        if let email = user.email {
-            claims["email"] = .string(email)
-            claims["email_verified"] = .bool(user.emailVerified)
-            identities["email"] = [.string(email)]
-        } else if user.emailVerified, isInEmulatorMode {
-            // A blocking function may set it for a user without an address. What production does then isn't documented.
-            claims["email_verified"] = true
-        }
-        if let phoneNumber = user.phoneNumber {
-            claims["phone_number"] = .string(phoneNumber)
-            identities["phone"] = [.string(phoneNumber)]
-        }
-        var firebase = JSONObject([
-            ("identities", .object(identities)), ("sign_in_provider", .string(session.provider)),
-        ])
-        if let factor = session.secondFactor {
-            firebase["sign_in_second_factor"] = .string(factor.claim)
-            firebase["second_factor_identifier"] = .string(factor.id)
-        }
-        if !session.attributes.object.members.isEmpty {
-            firebase["sign_in_attributes"] = .object(session.attributes.object)
-        }
-        firebase["tenant"] = tenant.map { .string($0) }
-        claims["firebase"] = .object(firebase)
+        claims.merge(
+            JSONObject([
+                "provider_id": session.provider == "anonymous" ? "anonymous" : nil, "iss": project.issuer,
+                "aud": project.id, "auth_time": JSONValue.numericDate(session.authTime), "user_id": user.localId,
+                "sub": user.localId, "iat": JSONValue.numericDate(time), "exp": JSONValue.numericDate(time + lifetime),
+                // A blocking function may set it for a user without an address. What production does then isn't
+                // documented.
+                "email": user.email,
+                "email_verified": user.email != nil || user.emailVerified && isInEmulatorMode
+                    ? user.emailVerified : nil,
+                "phone_number": user.phoneNumber,
+                "firebase": JSONObject([
+                    "identities": identities(of: user), "sign_in_provider": session.provider,
+                    "sign_in_second_factor": session.secondFactor?.claim,
+                    "second_factor_identifier": session.secondFactor?.id,
+                    "sign_in_attributes": session.attributes.object.isEmpty ? nil : session.attributes.object,
+                    "tenant": tenant,
+                ]),
+            ]))
         return claims
+    }
+
+    /// Returns the IDs by provider, then the address and the number.
+    private func identities(of user: User) -> JSONObject {
+        var identities = JSONObject()
+        for link in user.links {
+            identities[link.providerId] = .array((identities[link.providerId]?.array ?? []) + [.string(link.rawId)])
+        }
+        identities["email"] = user.email.map { [.string($0)] }
+        identities["phone"] = user.phoneNumber.map { [.string($0)] }
+        return identities
     }
 
     // MARK: - Reading tokens
@@ -282,6 +272,12 @@ extension FirebaseCall {
             user: try user.get(), authTime: authTime,
             provider: (isLegacy ? claims["sign_in_provider"] : firebase?["sign_in_provider"])?.string ?? "custom",
             secondFactor: use, attributes: CustomClaims(firebase?["sign_in_attributes"]?.object ?? JSONObject()))
+    }
+
+    /// Returns the user of the body's `idToken`; `nil` if it has none.
+    func signedInIfGiven() throws(FirebaseError) -> SignedIn? {
+        guard let idToken = try text("idToken") else { return nil }
+        return try signedIn(idToken)
     }
 
     func signatureFault(of token: JWS) -> String? {

@@ -15,9 +15,9 @@ package struct Project: SchemaObject {
         case none
     }
 
-    package let id: String
+    package private(set) var id: String
     let number: String
-    let apiKeys: [String]
+    private(set) var apiKeys: [String]
     let authorizedDomains: [String]
     /// The custom domains of Firebase Hosting on which links in e-mails may open an app.
     let linkDomains: [String]
@@ -36,7 +36,7 @@ package struct Project: SchemaObject {
     let seededProtection: Bool?
     var mfaConfig: MFAConfig
     var blockingFunctions: BlockingFunctions
-    var userEvents = UserEvents.none
+    var userEvents: UserEvents
     var notification = NotificationSettings()
     let takesFakes: Bool
     package internal(set) var providers: SignInMethods
@@ -45,7 +45,7 @@ package struct Project: SchemaObject {
     let tenants: [SeededTenant]
     private let tenantPlaces: [String: Int]
     /// Whether the project is in a seed.
-    let isSeeded: Bool
+    private(set) var isSeeded: Bool
     /// The accounts that were imported into the project.
     var imported: AccountExport?
 
@@ -114,26 +114,21 @@ package struct Project: SchemaObject {
     /// Makes a project that isn't in a seed, as the Emulator Suite does: all methods that need no provider are enabled,
     /// fake credentials are accepted, and answers tell which addresses exist.
     init(unseeded id: String) {
+        self = Project.unseeded
         self.id = id
-        // The official emulator gives every project this number.
-        number = "12345"
-        appName = "project-12345"
         apiKeys = [id]
-        authorizedDomains = ["localhost"]
-        linkDomains = []
-        oneAccountPerEmail = true
-        seededProtection = false
-        hidesEmails = false
-        providers = .plain
-        idTokenSignature = .auto
-        mfaConfig = MFAConfig(.all)
-        blockingFunctions = .none
-        takesFakes = true
-        users = []
-        tenants = []
-        tenantPlaces = [:]
-        isSeeded = false
     }
+
+    private static let unseeded: Project = {
+        var project = Project(reading: [
+            // The official emulator gives every project this number.
+            "id": "unseeded", "number": "12345", "emailEnumerationProtection": false, "acceptFakeCredentials": true,
+            "providers": ["password": [:], "emailLink": [:], "anonymous": [:], "phone": [:], "passkey": [:]],
+            "mfa": ["state": "ENABLED", "providers": ["phone", "totp"]],
+        ])
+        project.isSeeded = false
+        return project
+    }()
 
     /// The parameters with which production would hash passwords: a new project's, with a key derived from the
     /// project's ID. Nothing is hashed here.
@@ -170,8 +165,6 @@ struct MFA: SchemaObject {
     let providers: [String]
     /// The number of time steps before and after the present one whose authenticator app codes are accepted.
     private(set) var adjacentIntervals = TOTP.adjacentIntervals
-
-    static let all = MFA(state: "ENABLED", providers: ["phone", "totp"])
 
     init(state: String, providers: [String], adjacentIntervals: Int64 = TOTP.adjacentIntervals) {
         self.state = state
@@ -376,7 +369,7 @@ package struct SignInMethods: SchemaObject {
         /// The code for each test number.
         let testNumbers: [String: String]
 
-        init(isEnabled: Bool, testNumbers: [String: String] = [:]) {
+        init(isEnabled: Bool, testNumbers: [String: String]) {
             self.isEnabled = isEnabled
             self.testNumbers = testNumbers
         }
@@ -404,19 +397,6 @@ package struct SignInMethods: SchemaObject {
     private(set) var emailLink: Bool?
     /// The OpenID providers with their IDs, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
-
-    /// The methods of a project that isn't in the seed: those that need no provider.
-    static let plain = SignInMethods()
-
-    private init() {
-        password = true
-        emailLink = true
-        anonymous = true
-        phone = Phone(isEnabled: true)
-        passkey = .plain
-        sources = []
-        openID = []
-    }
 
     package init(_ fields: inout Fields) {
         password = fields.optional("password", .object(Switch.self), "E-mail address and password.")?.isEnabled

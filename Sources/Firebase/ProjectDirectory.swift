@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Synchronization
+import Time
 import Worlds
 
 /// The treatment of API keys and project IDs that aren't in the seed.
@@ -195,10 +196,9 @@ extension TableReading where Self: ~Copyable {
 
 extension FirebaseError {
     static func quotaExceeded(_ detail: String, _ diagnosis: Diagnosis) -> FirebaseError {
-        var error = FirebaseError("QUOTA_EXCEEDED", detail, status: 429, diagnosis: diagnosis)
-        error.statusName = "RESOURCE_EXHAUSTED"
-        error.reason = "rateLimitExceeded"
-        return error
+        FirebaseError(
+            "QUOTA_EXCEEDED", detail, status: 429, named: "RESOURCE_EXHAUSTED", reason: "rateLimitExceeded",
+            diagnosis: diagnosis)
     }
 }
 
@@ -243,6 +243,37 @@ final class UnseededPoolLeases: WorldCache {
     }
 }
 
+/// The rows that a project's seed puts into the world's tables.
+private struct SeededContents: Sendable {
+    private(set) var tenants: [Tenant]
+    private(set) var users: [User]
+    private(set) var providers: [OAuthIdpConfig]
+
+    init(_ project: Project, now: Instant) {
+        tenants = project.tenants.map { Tenant($0, of: project.id) }
+        users = project.users.map { User($0, in: project.pool, now: now) }
+        providers = project.providers.openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: project.pool) }
+        for tenant in project.tenants {
+            let pool = UserPool(project: project.id, tenant: tenant.id)
+            let openID = tenant.providers?.openID ?? project.providers.openID
+            users += tenant.users.map { User($0, in: pool, now: now) }
+            providers += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
+        }
+    }
+
+    /// Returns the contents without those of an earlier seed. A tenant that the earlier seed has keeps its providers.
+    func without(_ earlier: SeededContents?) -> SeededContents {
+        guard let earlier else { return self }
+        let (pools, userKeys) = (Set(earlier.tenants.map(\.key)), Set(earlier.users.map(\.key)))
+        let providerKeys = Set(earlier.providers.map(\.key))
+        var rest = self
+        rest.tenants.removeAll { pools.contains($0.key) }
+        rest.users.removeAll { userKeys.contains($0.key) }
+        rest.providers.removeAll { pools.contains($0.pool) || providerKeys.contains($0.key) }
+        return rest
+    }
+}
+
 extension World {
     /// Makes a project or tenant that isn't in a seed, unless it exists. If there are too many, an empty one is removed
     /// for it; returns `false` if none is empty.
@@ -265,22 +296,13 @@ extension World {
     /// imported, unless it was done before.
     func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
-        let now = now
         // Passwords are hashed here, outside the lock.
-        var users = project.users.map { User($0, in: project.pool, now: now) }
-        var configs = project.providers.openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: project.pool) }
-        for tenant in project.tenants {
-            let pool = UserPool(project: project.id, tenant: tenant.id)
-            let openID = tenant.providers?.openID ?? project.providers.openID
-            users += tenant.users.map { User($0, in: pool, now: now) }
-            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
-        }
-        let (allUsers, allConfigs) = (users, configs)
+        let seeded = SeededContents(project, now: now)
         try update { tables in
             guard tables.find(PopulatedProject.self, project.id) == nil else { return }
-            for tenant in project.tenants { tables.put(Tenant(tenant, of: project.id)) }
-            for user in allUsers { tables.put(user) }
-            for config in allConfigs { tables.put(config) }
+            for tenant in seeded.tenants { tables.put(tenant) }
+            for user in seeded.users { tables.put(user) }
+            for provider in seeded.providers { tables.put(provider) }
             if let imported = project.imported { imported.put(&tables) }
             tables.put(PopulatedProject(id: project.id))
         }
@@ -290,32 +312,14 @@ extension World {
     /// users stay as the world has made them.
     func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
-        let now = now
-        func new(_ users: [SeededUser], _ known: [SeededUser], in pool: UserPool) -> [User] {
-            let ids = Set(known.map(\.localId))
-            return users.filter { !ids.contains($0.localId) }.map { User($0, in: pool, now: now) }
-        }
-        var users = new(project.users, earlier?.users ?? [], in: project.pool)
-        let tenants = project.tenants.filter { tenant in !(earlier?.tenants.contains { $0.id == tenant.id } ?? false) }
-        for tenant in project.tenants {
-            let before = earlier?.tenants.first { $0.id == tenant.id }
-            users += new(tenant.users, before?.users ?? [], in: UserPool(project: project.id, tenant: tenant.id))
-        }
-        var configs: [OAuthIdpConfig] = []
-        let knownConfigs = Set(earlier?.providers.openID.map(\.id) ?? [])
-        for openID in project.providers.openID where !knownConfigs.contains(openID.id) {
-            configs.append(OAuthIdpConfig(openID.provider, id: openID.id, in: project.pool))
-        }
-        for tenant in tenants {
-            let pool = UserPool(project: project.id, tenant: tenant.id)
-            let openID = tenant.providers?.openID ?? project.providers.openID
-            configs += openID.map { OAuthIdpConfig($0.provider, id: $0.id, in: pool) }
-        }
-        let (allUsers, allConfigs) = (users, configs)
+        let known = earlier.map { SeededContents($0, now: now) }
+        let seeded = SeededContents(project, now: now).without(known)
         try update { tables in
-            for tenant in tenants { tables.put(Tenant(tenant, of: project.id)) }
-            for user in allUsers where tables.find(User.self, user.key) == nil { tables.put(user) }
-            for config in allConfigs where tables.find(OAuthIdpConfig.self, config.key) == nil { tables.put(config) }
+            for tenant in seeded.tenants { tables.put(tenant) }
+            for user in seeded.users where tables.find(User.self, user.key) == nil { tables.put(user) }
+            for provider in seeded.providers where tables.find(OAuthIdpConfig.self, provider.key) == nil {
+                tables.put(provider)
+            }
         }
     }
 

@@ -36,8 +36,7 @@ extension FirebaseProvider {
 
     func signInWithIdp(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.checkRoom()
-        let linkingTo = try call.text("idToken")
-        let signedIn: FirebaseCall.SignedIn? = linkingTo == nil ? nil : try call.signedIn(linkingTo)
+        let signedIn = try call.signedInIfGiven()
         let identity = try await identity(call)
         let request = IdpRequest(
             identity: identity, signedIn: signedIn,

@@ -132,42 +132,35 @@ struct User: Codable, Sendable {
     /// <https://github.com/firebase/firebase-admin-node/issues/481>
     var providerUserInfo: [JSONValue] {
         var list = links.map { link -> JSONValue in
-            var info = JSONObject([("providerId", .string(link.providerId))])
-            info["displayName"] = link.displayName.map { .string($0) }
-            info["photoUrl"] = link.photoUrl.map { .string($0) }
-            info["federatedId"] = .string(link.rawId)
-            info["email"] = link.email.map { .string($0) }
-            info["rawId"] = .string(link.rawId)
-            info["screenName"] = link.screenName.map { .string($0) }
-            return .object(info)
+            .document([
+                "providerId": link.providerId, "displayName": link.displayName, "photoUrl": link.photoUrl,
+                "federatedId": link.rawId, "email": link.email, "rawId": link.rawId, "screenName": link.screenName,
+            ])
         }
         if let phoneNumber {
-            list.append(["providerId": "phone", "rawId": .string(phoneNumber), "phoneNumber": .string(phoneNumber)])
+            list.append(.document(["providerId": "phone", "rawId": phoneNumber, "phoneNumber": phoneNumber]))
         }
         // A user who signs in by a link in an e-mail has this provider, too.
         if let email, password != nil || hasEmailLink {
-            var info = JSONObject([("providerId", "password")])
-            info["displayName"] = displayName.map { .string($0) }
-            info["photoUrl"] = photoUrl.map { .string($0) }
-            info["federatedId"] = .string(email)
-            info["email"] = .string(email)
-            info["rawId"] = .string(email)
-            list.append(.object(info))
+            list.append(
+                .document([
+                    "providerId": "password", "displayName": displayName, "photoUrl": photoUrl, "federatedId": email,
+                    "email": email, "rawId": email,
+                ]))
         }
         return list
     }
 
     /// The answer to a change of the user.
     var changed: JSONObject {
-        var body = JSONObject([("kind", "identitytoolkit#SetAccountInfoResponse"), ("localId", .string(localId))])
-        body["email"] = email.map { .string($0) }
-        body["displayName"] = displayName.map { .string($0) }
-        body["photoUrl"] = photoUrl.map { .string($0) }
         let providers = providerUserInfo
-        if !providers.isEmpty { body["providerUserInfo"] = .array(providers) }
-        if password != nil { body["passwordHash"] = .string(Password.redacted) }
-        if statesVerification { body["emailVerified"] = .bool(emailVerified) }
-        return body
+        return JSONObject([
+            "kind": "identitytoolkit#SetAccountInfoResponse", "localId": localId, "email": email,
+            "displayName": displayName, "photoUrl": photoUrl,
+            "providerUserInfo": providers.isEmpty ? nil : providers,
+            "passwordHash": password == nil ? nil : Password.redacted,
+            "emailVerified": statesVerification ? emailVerified : nil,
+        ])
     }
 
     private var statesVerification: Bool { email != nil || statesEmailVerified ?? false }
@@ -190,46 +183,45 @@ struct User: Codable, Sendable {
         case shown
         /// The hash in base64, with the version of the parameters: as production lists users for an export.
         case encoded
+
+        fileprivate func document(of password: Password) -> JSONObject {
+            switch self {
+            case .redacted: JSONObject(["passwordHash": Password.redacted])
+            case .shown: JSONObject(["passwordHash": password.hash, "salt": password.salt])
+            case .encoded:
+                JSONObject([
+                    "passwordHash": password.encoded(password.hash), "salt": password.salt.map(password.encoded),
+                    "version": 0,
+                ])
+            }
+        }
     }
 
     func document(_ hash: Hash, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
-        var user = JSONObject([("localId", .string(localId))])
-        user["email"] = email.map { .string($0) }
-        user["initialEmail"] = initialEmail.map { .string($0) }
-        user["displayName"] = displayName.map { .string($0) }
-        user["photoUrl"] = photoUrl.map { .string($0) }
-        user["screenName"] = links.lazy.compactMap(\.screenName).first.map { .string($0) }
-        if let password {
-            switch hash {
-            case .redacted: user["passwordHash"] = .string(Password.redacted)
-            case .shown:
-                user["passwordHash"] = .string(password.hash)
-                user["salt"] = password.salt.map { .string($0) }
-            case .encoded:
-                user["passwordHash"] = .string(password.encoded(password.hash))
-                user["salt"] = password.salt.map { .string(password.encoded($0)) }
-                user["version"] = 0
-            }
-        }
-        user["passwordUpdatedAt"] = (password?.updatedAt ?? formerPasswordUpdatedAt).map { .integer($0.milliseconds) }
-        if statesVerification { user["emailVerified"] = .bool(emailVerified) }
         let providers = providerUserInfo
-        if !providers.isEmpty { user["providerUserInfo"] = .array(providers) }
-        user["phoneNumber"] = phoneNumber.map { .string($0) }
-        user["validSince"] = validSince.map { .string(String($0.seconds)) }
-        if disabled || statesDisabled ?? false { user["disabled"] = .bool(disabled) }
-        user["lastLoginAt"] = lastLoginAt.map { .string(String($0.milliseconds)) }
-        user["createdAt"] = .string(String(createdAt.milliseconds))
-        if isCustom { user["customAuth"] = true }
-        user["customAttributes"] = customClaims.text.map { .string($0) }
-        user["tenantId"] = pool.tenant.map { .string($0) }
         // The official emulator lists none when the last one has been withdrawn.
-        if !factors.isEmpty || hasWithdrawnFactors {
-            user["mfaInfo"] = .array(factors.map { $0.document(isMasked: false, inEmulatorMode: isInEmulatorMode) })
-        }
-        if hasEmailLink { user["emailLinkSignin"] = true }
-        if !passkeys.isEmpty { user["passkeyInfo"] = .array(passkeys.map(\.document)) }
-        user["lastRefreshAt"] = lastRefreshAt.map { .string($0.textWithMilliseconds) }
+        let listsFactors = !factors.isEmpty || hasWithdrawnFactors
+        var user = JSONObject([
+            "localId": localId, "email": email, "initialEmail": initialEmail, "displayName": displayName,
+            "photoUrl": photoUrl, "screenName": links.lazy.compactMap(\.screenName).first,
+        ])
+        if let password { user.merge(hash.document(of: password)) }
+        user.merge(
+            JSONObject([
+                "passwordUpdatedAt": (password?.updatedAt ?? formerPasswordUpdatedAt)?.milliseconds,
+                "emailVerified": statesVerification ? emailVerified : nil,
+                "providerUserInfo": providers.isEmpty ? nil : providers, "phoneNumber": phoneNumber,
+                "validSince": validSince.map { String($0.seconds) },
+                "disabled": disabled || statesDisabled ?? false ? disabled : nil,
+                "lastLoginAt": lastLoginAt.map { String($0.milliseconds) },
+                "createdAt": String(createdAt.milliseconds), "customAuth": isCustom ? true : nil,
+                "customAttributes": customClaims.text, "tenantId": pool.tenant,
+                "mfaInfo": listsFactors
+                    ? factors.map { $0.document(isMasked: false, inEmulatorMode: isInEmulatorMode) } : nil,
+                "emailLinkSignin": hasEmailLink ? true : nil,
+                "passkeyInfo": passkeys.isEmpty ? nil : passkeys.map(\.document),
+                "lastRefreshAt": lastRefreshAt?.textWithMilliseconds,
+            ]))
         return .object(user)
     }
 }
@@ -310,22 +302,6 @@ extension User: PoolRow {
         return "\(field.rawValue)\0\(pool.project)\0\(pool.tenant ?? "")\0\(escaped)"
     }
 
-    fileprivate static func place(email: String, in pool: UserPool) -> String {
-        place(.email, pool, email.lowercased())
-    }
-
-    fileprivate static func place(providerEmail: String, in pool: UserPool) -> String {
-        place(.providerEmail, pool, providerEmail.lowercased())
-    }
-
-    fileprivate static func place(phoneNumber: String, in pool: UserPool) -> String {
-        place(.phoneNumber, pool, phoneNumber)
-    }
-
-    fileprivate static func place(provider: String, in pool: UserPool) -> String { place(.provider, pool, provider) }
-
-    fileprivate static func place(localId: String, in pool: UserPool) -> String { place(.localId, pool) + localId }
-
     static func randomID(_ random: inout Randomness) -> String {
         random.text(28, from: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8))
     }
@@ -334,34 +310,19 @@ extension User: PoolRow {
 extension TableReading where Self: ~Copyable {
     func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
 
-    /// Returns the user with this address; the oldest, if there are several.
-    func user(email: String, in pool: UserPool) -> User? {
-        rows(User.order, prefix: User.place(email: email, in: pool), limit: 1).first?.row
+    /// Returns at most `limit` users who have this value, the oldest first.
+    func users(_ field: User.Field, _ value: String, in pool: UserPool, limit: Int = .max) -> [User] {
+        rows(User.order, prefix: User.place(field, pool, value), limit: limit).map(\.row)
     }
 
-    /// Returns the oldest user who has this address at a provider, and another one here.
-    func user(providerEmail: String, in pool: UserPool) -> User? {
-        rows(User.order, prefix: User.place(providerEmail: providerEmail, in: pool), limit: 1).first?.row
+    /// Returns the user with this address; the oldest, if there are several.
+    func user(email: String, in pool: UserPool) -> User? {
+        users(.email, email.lowercased(), in: pool, limit: 1).first
     }
 
     /// Returns the user with this phone number; the oldest, if there are several.
     func user(phoneNumber: String, in pool: UserPool) -> User? {
-        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: 1).first?.row
-    }
-
-    /// Returns all users with this address, the oldest first.
-    func users(email: String, in pool: UserPool) -> [User] {
-        rows(User.order, prefix: User.place(email: email, in: pool), limit: .max).map(\.row)
-    }
-
-    /// Returns all users with this phone number, the oldest first.
-    func users(phoneNumber: String, in pool: UserPool) -> [User] {
-        rows(User.order, prefix: User.place(phoneNumber: phoneNumber, in: pool), limit: .max).map(\.row)
-    }
-
-    /// Returns at most `limit` users who have an identity at the provider, the oldest first.
-    func users(withProvider provider: String, in pool: UserPool, limit: Int) -> [User] {
-        rows(User.order, prefix: User.place(provider: provider, in: pool), limit: limit).map(\.row)
+        users(.phoneNumber, phoneNumber, in: pool, limit: 1).first
     }
 
     /// Returns the user with this identity. An import can give it to several; then it is the one who got it last.
@@ -369,7 +330,7 @@ extension TableReading where Self: ~Copyable {
 
     /// Returns at most `limit` users, ordered by their IDs, after the ID `localId`.
     func users(of pool: UserPool, after localId: String, limit: Int) -> [User] {
-        let prefix = User.place(localId: "", in: pool)
+        let prefix = User.place(.localId, pool)
         return rows(User.order, prefix: prefix, after: prefix + localId, limit: limit).map(\.row)
     }
 }

@@ -14,11 +14,10 @@ extension FirebaseProvider {
         if call.isAdmin { return try lookupAsAdmin(call) }
         // An empty text counts as given, except for the official emulator.
         let signedIn = try call.signedIn(call.isInEmulatorMode ? call.text("idToken") : call.given("idToken"))
-        return FirebaseAnswer(
-            body: JSONObject([
-                ("kind", "identitytoolkit#GetAccountInfoResponse"),
-                ("users", [signedIn.user.document(.redacted, inEmulatorMode: call.isInEmulatorMode)]),
-            ]))
+        return FirebaseAnswer([
+            "kind": "identitytoolkit#GetAccountInfoResponse",
+            "users": [signedIn.user.document(.redacted, inEmulatorMode: call.isInEmulatorMode)],
+        ])
     }
 
     // MARK: - Update
@@ -48,9 +47,7 @@ extension FirebaseProvider {
             // For a user's own request it only matters that the field is there.
             endsSessions = call.has("validSince")
             deletedPasskeys = try call.texts("deletePasskey")
-            if let email, !TextRule.email.holds(email) {
-                throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-            }
+            if let email { try FirebaseCall.checked(email: email) }
             if let password { try call.project.passwordPolicy.check(password) }
         }
 
@@ -165,6 +162,6 @@ extension FirebaseProvider {
             return user
         }
         call.tell(.delete, deleted)
-        return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
+        return FirebaseAnswer(["kind": "identitytoolkit#DeleteAccountResponse"])
     }
 }

@@ -46,9 +46,7 @@ extension FirebaseProvider {
         }
         if isNew, call.isInEmulatorMode { call.tell(.create, user) }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
-        var body = JSONObject([
-            ("kind", "identitytoolkit#VerifyCustomTokenResponse"), ("isNewUser", .bool(isNew)),
-        ])
+        var body = JSONObject(["kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": isNew])
         if try call.wantsSession() {
             try call.openSession(user, provider: "custom", customClaims: custom).add(to: &body)
         } else {
@@ -110,7 +108,7 @@ extension FirebaseProvider {
             guard !call.isInEmulatorMode else { throw FirebaseError("TENANT_ID_MISMATCH", because: reason) }
             // Recorded as `tenant/custom-token#custom-plain-in-a` and `#custom-tenant-a-in-b`: https://github.com/t-k/fireemu,
             // conformance/auth-tenant-blocking-production.json.
-            guard claims["tenant_id"] != nil else { throw .internalError(reason) }
+            guard claims["tenant_id"] != nil else { throw .internalError(because: reason) }
             throw FirebaseError(
                 "TENANT_ID_MISMATCH", "Specified tenant ID does not match the custom token.", because: reason)
         }
@@ -194,6 +192,6 @@ extension FirebaseProvider {
                 "token_type", "type.googleapis.com/google.cloud.identitytoolkit.v2.RevokeTokenRequest.TokenType",
                 .string(other ?? "TOKEN_TYPE_UNSPECIFIED"))
         }
-        return FirebaseAnswer(body: JSONObject())
+        return FirebaseAnswer.empty
     }
 }

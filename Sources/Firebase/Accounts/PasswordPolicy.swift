@@ -108,7 +108,7 @@ struct PasswordPolicy: Sendable {
         let hasNone = options.isEmpty
         let strength: JSONValue =
             hasNone ? ["minPasswordLength": 6, "maxPasswordLength": 4096] : .object(options)
-        var body = JSONObject([("customStrengthOptions", strength), ("schemaVersion", 1)])
+        var body = JSONObject(["customStrengthOptions": strength, "schemaVersion": 1])
         if options["containsNonAlphanumericCharacter"]?.bool ?? false {
             body["allowedNonAlphanumericCharacters"] = .array(PasswordPolicy.symbols.map { .string(String($0)) })
         }
@@ -173,14 +173,11 @@ struct SeededPasswordPolicy: SchemaObject {
         ] where fields(name, .boolean, default: false, "Whether a password needs \(kind).") {
             options[name] = true
         }
-        var config = JSONObject([
-            ("passwordPolicyEnforcementState", .string(state)),
-            (
-                "passwordPolicyVersions",
-                .array([["customStrengthOptions": .object(options), "schemaVersion": 1]])
-            ),
+        let config = JSONObject([
+            "passwordPolicyEnforcementState": state,
+            "passwordPolicyVersions": [JSONObject(["customStrengthOptions": options, "schemaVersion": 1])],
+            "forceUpgradeOnSignin": upgrades ? true : nil,
         ])
-        if upgrades { config["forceUpgradeOnSignin"] = true }
         self.config = .object(config)
     }
 }

@@ -23,18 +23,16 @@ extension FirebaseProvider {
         try call.require("password", or: "OPERATION_NOT_ALLOWED")
         // The official emulator answers that an empty text isn't an address.
         guard let email, !email.isEmpty || call.isInEmulatorMode else {
-            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
+            throw FirebaseError.missing("email")
         }
-        guard TextRule.email.holds(email) else {
-            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-        }
-        guard let password else { throw FirebaseError("MISSING_PASSWORD", because: "password is missing") }
+        try FirebaseCall.checked(email: email)
+        guard let password else { throw FirebaseError.missing("password") }
         try call.project.passwordPolicy.check(password)
         if idToken == nil {
             try call.requireSignUp()
             try call.checkRoom()
         }
-        let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
+        let signedIn = try call.signedInIfGiven()
         let displayName = try call.text("displayName")
         let hash = try call.hashed(password)
         // No function is asked about a user who adds a password to another way to sign in.
@@ -64,10 +62,9 @@ extension FirebaseProvider {
             user, provider: "password", secondFactor: signedIn?.secondFactor,
             customClaims: agreed?.claims ?? JSONObject())
         var body = JSONObject([
-            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
-            ("email", .string(user.email ?? email)),
+            "kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId, "email": user.email ?? email,
+            "displayName": user.displayName,
         ])
-        body["displayName"] = user.displayName.map { .string($0) }
         tokens.add(to: &body)
         return FirebaseAnswer(body: body)
     }
@@ -85,24 +82,16 @@ extension FirebaseProvider {
         }
         call.tell(.create, user)
         let tokens = try call.openSession(user, provider: "anonymous")
-        var body = JSONObject([
-            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
-        ])
+        var body = JSONObject(["kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId])
         tokens.add(to: &body)
         return FirebaseAnswer(body: body)
     }
 
     func signInWithPassword(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
-        guard let email = try call.given("email") else {
-            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
-        }
-        guard TextRule.email.holds(email) else {
-            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-        }
-        guard let password = try call.text("password") else {
-            throw FirebaseError("MISSING_PASSWORD", because: "password is missing")
-        }
+        guard let email = try call.given("email") else { throw FirebaseError.missing("email") }
+        try FirebaseCall.checked(email: email)
+        let password = try call.required("password")
         let user = call.read { $0.user(email: email, in: call.pool) }
         if user?.password?.scheme?.isBroken ?? false, !call.isInEmulatorMode {
             throw FirebaseError.internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
@@ -125,11 +114,9 @@ extension FirebaseProvider {
         let unmet = try call.project.passwordPolicy.checkAtSignIn(password)
         let agreed = try await call.agreeing(user, SignInEvent(method: "password"))
         var body = JSONObject([
-            ("kind", "identitytoolkit#VerifyPasswordResponse"), ("localId", .string(user.localId)),
-            ("email", .string(user.email ?? email)), ("displayName", .string(agreed.user.displayName ?? "")),
-            ("registered", true),
+            "kind": "identitytoolkit#VerifyPasswordResponse", "localId": user.localId, "email": user.email ?? email,
+            "displayName": agreed.user.displayName ?? "", "registered": true, "profilePicture": agreed.user.photoUrl,
         ])
-        body["profilePicture"] = agreed.user.photoUrl.map { .string($0) }
         if !unmet.isEmpty {
             body["userNotifications"] = .array(
                 unmet.map { ["notificationCode": .string($0.code), "notificationMessage": .string($0.message)] })

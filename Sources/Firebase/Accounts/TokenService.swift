@@ -72,10 +72,9 @@ extension FirebaseProvider {
         }
         let tokens = try call.tokens(session, user, now: now)
         return JSONObject([
-            ("access_token", .string(tokens.idToken)), ("expires_in", .string(tokens.expiresIn)),
-            ("token_type", "Bearer"),
-            ("refresh_token", .string(tokens.refreshToken)), ("id_token", .string(tokens.idToken)),
-            ("user_id", .string(user.localId)), ("project_id", .string(call.project.number)),
+            "access_token": tokens.idToken, "expires_in": tokens.expiresIn, "token_type": "Bearer",
+            "refresh_token": tokens.refreshToken, "id_token": tokens.idToken, "user_id": user.localId,
+            "project_id": call.project.number,
         ])
     }
 }

@@ -41,9 +41,10 @@ extension FirebaseProvider {
                 errors.append(["index": .integer(Int64(place)), "message": .string(message)])
             }
         }
-        var body = JSONObject([("kind", "identitytoolkit#UploadAccountResponse")])
-        if !errors.isEmpty || call.isInEmulatorMode { body["error"] = .array(errors) }
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer([
+            "kind": "identitytoolkit#UploadAccountResponse",
+            "error": !errors.isEmpty || call.isInEmulatorMode ? errors : nil,
+        ])
     }
 }
 

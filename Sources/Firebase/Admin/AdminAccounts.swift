@@ -29,12 +29,10 @@ extension FirebaseProvider {
             return user
         }
         call.tell(.create, user)
-        var body = JSONObject([
-            ("kind", "identitytoolkit#SignupNewUserResponse"), ("localId", .string(user.localId)),
+        return FirebaseAnswer([
+            "kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId, "email": user.email ?? "",
+            "displayName": call.isInEmulatorMode ? user.displayName : nil,
         ])
-        body["email"] = .string(user.email ?? "")
-        if call.isInEmulatorMode { body["displayName"] = user.displayName.map { .string($0) } }
-        return FirebaseAnswer(body: body)
     }
 
     func lookupAsAdmin(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
@@ -67,22 +65,21 @@ extension FirebaseProvider {
             // Each address is looked up once, because many users may share it.
             var asked: Set<String> = []
             for email in emails where asked.insert(email.lowercased()).inserted {
-                for user in tables.users(email: email, in: call.pool) { add(user) }
+                for user in tables.users(.email, email.lowercased(), in: call.pool) { add(user) }
             }
             for number in numbers { add(tables.user(phoneNumber: number, in: call.pool)) }
             for identity in wanted { add(tables.user(identity)) }
             return users
         }
-        var body = JSONObject([("kind", "identitytoolkit#GetAccountInfoResponse")])
-        if !users.isEmpty { body["users"] = .array(users.map { $0.document(in: call) }) }
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer([
+            "kind": "identitytoolkit#GetAccountInfoResponse",
+            "users": !users.isEmpty ? users.map { $0.document(in: call) } : nil,
+        ])
     }
 
     func updateAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
         try AdminChange.checkSchema(call)
-        guard let localId = try call.text("localId") else {
-            throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
-        }
+        let localId = try call.required("localId")
         // A policy of the project's own is asked first. Recorded as `policy/enforce-custom#admin-update-weak` and
         // `policy/default/routes#admin-update-weak`.
         if call.project.otherSettings["passwordPolicyConfig"] != nil, let password = try call.text("password") {
@@ -101,29 +98,25 @@ extension FirebaseProvider {
 
     /// Ends a user's sessions: `signOutUser` of version 3.
     func signOut(_ call: FirebaseCall) throws -> FirebaseAnswer {
-        guard let localId = try call.text("localId") else {
-            throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
-        }
+        let localId = try call.required("localId")
         try call.update { tables in
             guard var user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             user.validSince = tables.now.wholeSecond
             tables.put(user)
             tables.remove(Session.byUser, user.key)
         }
-        return FirebaseAnswer(body: JSONObject([("localId", .string(localId))]))
+        return FirebaseAnswer(["localId": localId])
     }
 
     func deleteAsAdmin(_ call: FirebaseCall) throws -> FirebaseAnswer {
-        guard let localId = try call.text("localId") else {
-            throw FirebaseError("MISSING_LOCAL_ID", because: "localId is missing")
-        }
+        let localId = try call.required("localId")
         let deleted = try call.update { tables -> User in
             guard let user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             tables.delete(user)
             return user
         }
         call.tell(.delete, deleted)
-        return FirebaseAnswer(body: JSONObject([("kind", "identitytoolkit#DeleteAccountResponse")]))
+        return FirebaseAnswer(["kind": "identitytoolkit#DeleteAccountResponse"])
     }
 }
 
@@ -173,9 +166,7 @@ struct AdminChange: Sendable {
         } else {
             factors = try call.has("mfaInfo") ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : nil
         }
-        if let email, !TextRule.email.holds(email) {
-            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-        }
+        if let email { try FirebaseCall.checked(email: email) }
         if let password { try call.project.passwordPolicy.check(password) }
         self.password = try password.map { try call.hashed($0) }
     }

@@ -19,7 +19,7 @@ extension FirebaseProvider {
         // Users are ordered by their IDs, as in production, so the last ID of a page says where the next one begins. A
         // full page has a token even if no user follows.
         let page = call.read { $0.users(of: call.pool, after: after, limit: limit) }
-        var body = JSONObject([("kind", "identitytoolkit#DownloadAccountResponse")])
+        var body = JSONObject(["kind": "identitytoolkit#DownloadAccountResponse"])
         if !page.isEmpty || call.isInEmulatorMode {
             body["users"] = .array(
                 page.map {
@@ -165,8 +165,8 @@ private struct AccountQuery: Sendable {
     private func matches(_ tables: borrowing Snapshot, in pool: UserPool) -> [User] {
         switch condition {
         case .everybody: tables.rows(User.byPool, pool)
-        case .email(let email): tables.users(email: email, in: pool)
-        case .phoneNumber(let number): tables.users(phoneNumber: number, in: pool)
+        case .email(let email): tables.users(.email, email.lowercased(), in: pool)
+        case .phoneNumber(let number): tables.users(.phoneNumber, number, in: pool)
         case .userId(let id): tables.user(id, in: pool).map { [$0] } ?? []
         }
     }
@@ -191,10 +191,10 @@ extension FirebaseProvider {
         let query = try AccountQuery(call)
         guard try call.flag("returnUserInfo") ?? true else {
             let count = call.read { query.count($0, in: call.pool) }
-            return FirebaseAnswer(body: JSONObject([("recordsCount", .string(String(count)))]))
+            return FirebaseAnswer(["recordsCount": String(count)])
         }
         let users = query.users(call)
-        var body = JSONObject([("recordsCount", .string(String(users.count)))])
+        var body = JSONObject(["recordsCount": String(users.count)])
         if !users.isEmpty || call.isInEmulatorMode {
             body["userInfo"] = .array(users.map { $0.document(in: call) })
         }

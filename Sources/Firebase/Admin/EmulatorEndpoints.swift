@@ -21,7 +21,7 @@ extension FirebaseProvider {
         [
             endpoint("DELETE", "\(scope)/accounts") { call in
                 try call.exchange.world.deleteUsers(of: call.pool)
-                return FirebaseAnswer(body: JSONObject())
+                return FirebaseAnswer.empty
             },
             endpoint("GET", "\(scope)/oobCodes") { call in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
@@ -29,12 +29,12 @@ extension FirebaseProvider {
                 let valid = mails.filter {
                     !$0.isUsed && $0.expires > now && $0.kind != .revertSecondFactorAddition
                 }
-                return FirebaseAnswer(body: JSONObject([("oobCodes", .array(valid.map(\.json)))]))
+                return FirebaseAnswer(["oobCodes": valid.map(\.json)])
             },
             endpoint("GET", "\(scope)/verificationCodes") { call in
                 let (codes, now) = call.read { ($0.rows(PhoneCode.byPool, call.pool), $0.now) }
                 let valid = codes.filter { !$0.isUsed && $0.expires > now }
-                return FirebaseAnswer(body: JSONObject([("verificationCodes", .array(valid.map(\.json)))]))
+                return FirebaseAnswer(["verificationCodes": valid.map(\.json)])
             },
         ].map(\.managing)
     }

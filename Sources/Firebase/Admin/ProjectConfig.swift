@@ -193,21 +193,17 @@ extension FirebaseProvider {
         else { return nil }
         // The address of a function decides where the daemon posts to, and whose answers an app sees.
         if let origin = call.exchange.request.header("Origin"), WebAddress(origin)?.isLoopback != true {
-            var error = FirebaseError(
-                "Pages of other machines can't change blockingFunctions.", status: 403,
+            throw FirebaseError(
+                "Pages of other machines can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because: "Origin is \(Diagnosis.quote(origin)): send it from a test, or from a page of this machine")
-            error.statusName = "PERMISSION_DENIED"
-            throw error
         }
         guard call.exchange.mayChooseAddresses else {
-            var error = FirebaseError(
-                "This client can't change blockingFunctions.", status: 403,
+            throw FirebaseError(
+                "This client can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:
                     "the daemon posts to functions, so their addresses come from clients on its machine or, where it has "
                     + "a control token, from clients that send it: send Authorization: Bearer with the token, or set "
                     + "blockingFunctions in the seed")
-            error.statusName = "PERMISSION_DENIED"
-            throw error
         }
         return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }

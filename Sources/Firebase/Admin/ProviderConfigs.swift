@@ -49,8 +49,6 @@ struct ProviderConfig: PoolRow {
         "playgames.google.com", "twitter.com", "yahoo.com",
     ]
     static let samlPrefix = "saml."
-    /// The greatest number of configurations in a project or tenant. Production's quota isn't documented.
-    static let limit = 100
 
     let pool: UserPool
     let kind: Kind
@@ -95,7 +93,7 @@ struct ProviderConfig: PoolRow {
 
     fileprivate func document(in call: FirebaseCall) throws -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
-        var body = JSONObject([("name", .string("\(parent)/\(kind.rawValue)/\(id)"))])
+        var body = JSONObject(["name": "\(parent)/\(kind.rawValue)/\(id)"])
         body.merge(settings.members)
         if settings["idpConfig"]?["signRequest"]?.bool ?? false {
             var provider = settings["spConfig"]?.object ?? JSONObject()
@@ -128,7 +126,50 @@ struct ProviderConfig: PoolRow {
     }
 }
 
+extension Transaction {
+    /// Adds a new configuration. `kinds` and `detail` are words of the refusals.
+    ///
+    /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
+    fileprivate mutating func add<Config: PoolRow>(
+        _ config: Config, called id: String, _ kinds: String, isTaken: Bool, _ detail: String? = nil
+    ) throws(FirebaseError) {
+        guard !isTaken else {
+            throw FirebaseError(
+                "CONFIGURATION_EXISTS", detail, status: 409, named: "ALREADY_EXISTS",
+                because: "there is a provider \(Diagnosis.quote(id)) already")
+        }
+        guard count(Config.byPool, config.pool) < FirebaseCall.configLimit else {
+            throw .quotaExceeded(
+                "Exceeded quota for \(kinds).",
+                Diagnosis("there are \(FirebaseCall.configLimit) providers here: delete some"))
+        }
+        put(config)
+    }
+}
+
 extension FirebaseCall {
+    /// The greatest number of configurations of a kind in a project or tenant, beside the seeded ones. Production's
+    /// quota isn't documented.
+    fileprivate static let configLimit = 100
+
+    /// The number of configurations in a page: 20 or `pageSize`, at most 100. Neither number is documented.
+    fileprivate var pageSize: Int {
+        min(100, max(1, exchange.request.queryForm["pageSize"].flatMap { Int($0) } ?? 20))
+    }
+
+    /// Returns a page of a list of configurations. `configs` are those that follow the page before, and `id` returns a
+    /// configuration's ID.
+    fileprivate func page<Config>(
+        _ configs: [Config], in list: String, id: (Config) -> String, _ document: (Config) throws -> JSONObject
+    ) rethrows -> FirebaseAnswer {
+        let page = configs.prefix(pageSize)
+        let documents = try page.map(document)
+        return FirebaseAnswer([
+            list: documents.isEmpty ? nil : documents,
+            "nextPageToken": configs.count > pageSize ? page.last.map(id) : nil,
+        ])
+    }
+
     /// The certificates of the key with which Firebase would sign requests to a SAML provider.
     fileprivate func signingCertificates() throws -> [JSONValue] {
         let certificates = try exchange.certificates(.firebase, commonName: project.host).object?.members ?? []
@@ -192,18 +233,7 @@ extension FirebaseProvider {
         let isSeeded = kind == .known && seeded(id, call) != nil
         try call.update { tables in
             let known = tables.find(ProviderConfig.self, made.key)
-            guard known?.isDeleted ?? !isSeeded else {
-                var error = FirebaseError(
-                    "CONFIGURATION_EXISTS", status: 409, because: "there is a provider \(Diagnosis.quote(id)) already")
-                error.statusName = "ALREADY_EXISTS"
-                throw error
-            }
-            guard tables.count(ProviderConfig.byPool, call.pool) < ProviderConfig.limit else {
-                throw FirebaseError.quotaExceeded(
-                    "Exceeded quota for IdP configs.",
-                    Diagnosis("there are \(ProviderConfig.limit) providers here: delete some"))
-            }
-            tables.put(made)
+            try tables.add(made, called: id, "IdP configs", isTaken: !(known?.isDeleted ?? !isSeeded))
         }
         return try answer(made, call)
     }
@@ -257,30 +287,23 @@ extension FirebaseProvider {
             guard !(row?.isDeleted ?? false) else { throw FirebaseProvider.noConfig(known.id) }
             tables.put(ProviderConfig(pool: call.pool, kind: kind, id: known.id, isDeleted: true))
         }
-        return FirebaseAnswer(body: JSONObject())
+        return FirebaseAnswer.empty
     }
 
-    /// Lists the configurations, in pages of 20 or `pageSize`, at most 100. Neither number is documented.
     private func listConfigs(_ kind: ProviderConfig.Kind, _ call: FirebaseCall) throws -> FirebaseAnswer {
-        let query = call.exchange.request.queryForm
-        let size = min(100, max(1, query["pageSize"].flatMap { Int($0) } ?? 20))
         let rows = call.read { tables in
             tables.rows(
                 ProviderConfig.order, prefix: ProviderConfig.place(kind, in: call.pool), after: "",
-                limit: ProviderConfig.limit)
+                limit: FirebaseCall.configLimit)
         }.map(\.row)
         var configs = rows.filter { !$0.isDeleted }
         if kind == .known {
             let written = Set(rows.map(\.id))
             configs += ProviderConfig.knownIDs.filter { !written.contains($0) }.compactMap { seeded($0, call) }
         }
-        let start = query["pageToken"] ?? ""
+        let start = call.exchange.request.queryForm["pageToken"] ?? ""
         let rest = configs.filter { $0.id > start }.sorted { $0.id < $1.id }
-        let page = rest.prefix(size)
-        var body = JSONObject()
-        if !page.isEmpty { body[kind.rawValue] = .array(try page.map { .object(try $0.document(in: call)) }) }
-        if rest.count > size { body["nextPageToken"] = page.last.map { .string($0.id) } }
-        return FirebaseAnswer(body: body)
+        return try call.page(rest, in: kind.rawValue, id: \.id) { try $0.document(in: call) }
     }
 }
 
@@ -303,10 +326,6 @@ struct OAuthIdpConfig: PoolRow {
     static let order = SortedIndex<OAuthIdpConfig>("order") { [place(in: $0.pool) + $0.id] }
 
     static let prefix = "oidc."
-    /// The greatest number of providers in a project or tenant beside the seeded ones. Production's quota isn't
-    /// documented.
-    static let limit = 100
-
     let pool: UserPool
     let id: String
     var displayName: String?
@@ -336,15 +355,11 @@ struct OAuthIdpConfig: PoolRow {
     /// `third-party-refusals#create-disabled`.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
-        var body = JSONObject([
-            ("name", .string("\(parent)/oauthIdpConfigs/\(id)")), ("clientId", .string(clientID)),
-            ("issuer", .string(issuer)),
+        return JSONObject([
+            "name": "\(parent)/oauthIdpConfigs/\(id)", "clientId": clientID, "issuer": issuer,
+            "displayName": displayName, "enabled": isEnabled || call.isInEmulatorMode ? isEnabled : nil,
+            "clientSecret": clientSecret, "responseType": JSONObject([usesCode ? "code" : "idToken": true]),
         ])
-        body["displayName"] = displayName.map { .string($0) }
-        if isEnabled || call.isInEmulatorMode { body["enabled"] = .bool(isEnabled) }
-        body["clientSecret"] = clientSecret.map { .string($0) }
-        body["responseType"] = usesCode ? ["code": true] : ["idToken": true]
-        return body
     }
 }
 
@@ -413,10 +428,9 @@ extension FirebaseProvider {
     }
 
     static func noConfig(_ id: String) -> FirebaseError {
-        var error = FirebaseError(
-            "CONFIGURATION_NOT_FOUND", status: 404, because: "there is no provider \(Diagnosis.quote(id)) here")
-        error.statusName = "NOT_FOUND"
-        return error
+        FirebaseError(
+            "CONFIGURATION_NOT_FOUND", status: 404, named: "NOT_FOUND",
+            because: "there is no provider \(Diagnosis.quote(id)) here")
     }
 
     func createOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -434,19 +448,9 @@ extension FirebaseProvider {
         try config.change(call) { _ in true }
         let made = config
         try call.update { tables in
-            guard tables.find(OAuthIdpConfig.self, made.key) == nil else {
-                var error = FirebaseError(
-                    "CONFIGURATION_EXISTS", "The OAuthIdpConfig already exists with config_id: \(id)", status: 409,
-                    because: "there is a provider \(Diagnosis.quote(id)) already")
-                error.statusName = "ALREADY_EXISTS"
-                throw error
-            }
-            guard tables.count(OAuthIdpConfig.byPool, call.pool) < OAuthIdpConfig.limit else {
-                throw FirebaseError.quotaExceeded(
-                    "Exceeded quota for OAuth IdP configs.",
-                    Diagnosis("there are \(OAuthIdpConfig.limit) providers here: delete some"))
-            }
-            tables.put(made)
+            try tables.add(
+                made, called: id, "OAuth IdP configs", isTaken: tables.find(OAuthIdpConfig.self, made.key) != nil,
+                "The OAuthIdpConfig already exists with config_id: \(id)")
         }
         return FirebaseAnswer(body: made.document(in: call))
     }
@@ -476,22 +480,16 @@ extension FirebaseProvider {
         guard try call.update({ $0.pop(OAuthIdpConfig.self, key) }) != nil else {
             throw FirebaseProvider.noConfig(key.id)
         }
-        return FirebaseAnswer(body: JSONObject())
+        return FirebaseAnswer.empty
     }
 
-    /// Lists providers, in pages of 20 or `pageSize`, at most 100. Neither number is documented.
     func listOAuthIdpConfigs(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let query = call.exchange.request.queryForm
-        let size = min(100, max(1, query["pageSize"].flatMap { Int($0) } ?? 20))
+        let after = call.exchange.request.queryForm["pageToken"] ?? ""
         let place = OAuthIdpConfig.place(in: call.pool)
         let configs = call.read { tables in
             tables.rows(
-                OAuthIdpConfig.order, prefix: place, after: place + (query["pageToken"] ?? ""), limit: size + 1)
+                OAuthIdpConfig.order, prefix: place, after: place + after, limit: call.pageSize + 1)
         }.map(\.row)
-        let page = configs.prefix(size)
-        var body = JSONObject()
-        if !page.isEmpty { body["oauthIdpConfigs"] = .array(page.map { .object($0.document(in: call)) }) }
-        if configs.count > size { body["nextPageToken"] = page.last.map { .string($0.id) } }
-        return FirebaseAnswer(body: body)
+        return call.page(configs, in: "oauthIdpConfigs", id: \.id) { $0.document(in: call) }
     }
 }

@@ -23,6 +23,6 @@ extension FirebaseProvider {
         claims["iss"] = .string("https://session.firebase.google.com/\(call.project.id)")
         claims["iat"] = .numericDate(now)
         claims["exp"] = .numericDate(now + .seconds(duration))
-        return FirebaseAnswer(body: JSONObject([("sessionCookie", .string(try call.mint(claims, at: now)))]))
+        return FirebaseAnswer(["sessionCookie": try call.mint(claims, at: now)])
     }
 }

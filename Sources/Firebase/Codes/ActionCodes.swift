@@ -19,7 +19,7 @@ extension FirebaseCall {
     ///
     /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     func mail(_ code: String?, _ kinds: [OutOfBandCode.Kind]) throws(FirebaseError) -> OutOfBandCode {
-        guard let code else { throw FirebaseError("MISSING_OOB_CODE", because: "oobCode is missing") }
+        guard let code else { throw .missing("oobCode") }
         return try read { (tables) throws(FirebaseError) in try tables.mail(code, kinds, in: pool) }
     }
 }
@@ -95,7 +95,7 @@ extension FirebaseProvider {
         let withPassword: [OutOfBandCode.Kind] =
             call.isInEmulatorMode ? [.passwordReset] : [.passwordReset, .emailSignIn]
         let mail = try call.mail(code, password == nil ? OutOfBandCode.Kind.allCases : withPassword)
-        var body = JSONObject([("kind", "identitytoolkit#ResetPasswordResponse")])
+        var body = JSONObject(["kind": "identitytoolkit#ResetPasswordResponse"])
         // A user who signs in by a link must know the address.
         // https://firebase.google.com/docs/auth/web/email-link-auth#security_concerns
         if mail.kind != .emailSignIn { body["email"] = .string(mail.email) }
@@ -171,13 +171,8 @@ extension FirebaseProvider {
 
     /// Mails the user's first address how to undo a change of it.
     func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async throws -> Diagnosis? {
-        let apiKey = call.project.apiKeys.first ?? call.project.id
         let mail = try call.update { tables in
-            let code = Base64URL.encode(tables.random.bytes(40))
-            let mail = OutOfBandCode(
-                code: code, pool: call.pool, kind: .recoverEmail, email: address, newEmail: user.email,
-                localId: user.localId, link: call.actionLink(.recoverEmail, code: code, apiKey: apiKey),
-                expires: tables.now + OutOfBandCode.Kind.recoverEmail.lifetime)
+            let mail = call.code(.recoverEmail, for: address, newEmail: user.email, owner: user.localId, &tables)
             tables.send(mail)
             return mail
         }
@@ -188,13 +183,9 @@ extension FirebaseProvider {
     /// removed. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
     func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async throws -> Diagnosis? {
         guard let email = user.email else { return nil }
-        let kind = OutOfBandCode.Kind.revertSecondFactorAddition
-        let apiKey = call.project.apiKeys.first ?? call.project.id
         let mail = try call.update { tables in
-            let code = Base64URL.encode(tables.random.bytes(40))
-            let mail = OutOfBandCode(
-                code: code, pool: call.pool, kind: kind, email: email, localId: user.localId, factor: factor.id,
-                link: call.actionLink(kind, code: code, apiKey: apiKey), expires: tables.now + kind.lifetime)
+            var mail = call.code(.revertSecondFactorAddition, for: email, owner: user.localId, &tables)
+            mail.factor = factor.id
             tables.send(mail)
             return mail
         }
@@ -206,17 +197,14 @@ extension FirebaseProvider {
     func signInWithEmailLink(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.checkRoom()
         try call.require("emailLink", or: "OPERATION_NOT_ALLOWED")
-        guard let email = try call.text("email")?.lowercased() else {
-            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
-        }
+        let email = try call.required("email").lowercased()
         let mail = try call.mail(call.text("oobCode"), [.emailSignIn])
         guard mail.email == email else {
             throw FirebaseError(
                 "INVALID_EMAIL", "The email provided does not match the sign-in email address.",
                 because: "the link was sent to \(Diagnosis.quote(mail.email))")
         }
-        let idToken = try call.text("idToken")
-        let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
+        let signedIn = try call.signedInIfGiven()
         // If a function refuses, the link can be used again; what production does isn't documented.
         let ((user, isNew), agreed) = try await call.decide(SignInEvent(method: "emailLink")) {
             tables, creation -> (User, Bool) in
@@ -246,10 +234,9 @@ extension FirebaseProvider {
             (user: $0.0, isNew: $0.1)
         }
         var body = JSONObject([
-            ("kind", "identitytoolkit#EmailLinkSigninResponse"), ("localId", .string(user.localId)),
-            ("email", .string(email)),
+            "kind": "identitytoolkit#EmailLinkSigninResponse", "localId": user.localId, "email": email,
+            "isNewUser": isNew,
         ])
-        body["isNewUser"] = .bool(isNew)
         try call.signIn(
             agreed?.user ?? user, provider: "password", customClaims: agreed?.claims ?? JSONObject()
         ).add(to: &body)

@@ -78,7 +78,7 @@ extension FirebaseProvider {
             _ = try resetPassword(
                 FirebaseCall(
                     call.exchange, project: call.project, tenant: call.tenant,
-                    body: JSONObject([("oobCode", .string(mail.code)), ("newPassword", .string(password))])))
+                    body: JSONObject(["oobCode": mail.code, "newPassword": password])))
         } catch let error as FirebaseError where error.code == "WEAK_PASSWORD" && acceptsPages(call.exchange) {
             return passwordPage(call.exchange, form, mail, fault: error.message).diagnosed(error.diagnosis)
         }

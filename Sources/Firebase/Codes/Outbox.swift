@@ -69,7 +69,7 @@ struct OutOfBandCode: PoolRow {
     var localId: String?
     /// The second factor that the code removes.
     var factor: String?
-    let link: String
+    var link: String
     let expires: Instant
     /// The mail server's answer, if a provider relays the message: relays refuse unknown senders.
     var delivery: String?
@@ -78,13 +78,11 @@ struct OutOfBandCode: PoolRow {
     var key: String { code }
 
     var json: JSONValue {
-        var mail = JSONObject([("email", .string(email))])
-        mail["newEmail"] = newEmail.map { .string($0) }
-        mail["requestType"] = .string(kind.rawValue)
-        mail["oobCode"] = .string(code)
-        mail["oobLink"] = .string(link)
-        mail["delivery"] = delivery.map { .string($0) }
-        return .object(mail)
+        .object(
+            JSONObject([
+                "email": email, "newEmail": newEmail, "requestType": kind.rawValue, "oobCode": code, "oobLink": link,
+                "delivery": delivery,
+            ]))
     }
 }
 

@@ -33,9 +33,7 @@ extension FirebaseCall {
         if fixed == nil {
             try await ask(
                 .beforeSendSms,
-                aboutMessage: JSONObject([
-                    ("phone_number", .string(phoneNumber)), ("sms_type", .string(purpose.rawValue)),
-                ]))
+                aboutMessage: JSONObject(["phone_number": phoneNumber, "sms_type": purpose.rawValue]))
         }
         let (session, code) = try update { tables in
             let code = fixed ?? tables.random.text(6, from: Array("0123456789".utf8))
@@ -60,8 +58,8 @@ extension FirebaseCall {
     func verifyCode(
         session: String?, code: String?, isSecondFactor: Bool = false
     ) throws -> String {
-        guard let session else { throw FirebaseError("MISSING_SESSION_INFO", because: "sessionInfo is missing") }
-        guard let code else { throw FirebaseError("MISSING_CODE", because: "code is missing") }
+        guard let session else { throw FirebaseError.missing("sessionInfo") }
+        guard let code else { throw FirebaseError.missing("code") }
         return try update { tables -> String in
             guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
                 throw FirebaseError(
@@ -104,7 +102,7 @@ extension FirebaseProvider {
         // Recorded as `client-permissions#send-new-number`: a number that is to be linked is refused, too.
         if owner == nil { try call.requireSignUp() }
         let session = try await call.sendCode(to: phoneNumber, for: .signIn)
-        return FirebaseAnswer(body: JSONObject([("sessionInfo", .string(session))]))
+        return FirebaseAnswer(["sessionInfo": session])
     }
 
     func signInWithPhoneNumber(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -112,9 +110,7 @@ extension FirebaseProvider {
         try call.checkRoom()
         let phoneNumber: String
         if let proof = try call.text("temporaryProof") {
-            guard let given = try call.text("phoneNumber") else {
-                throw FirebaseError("MISSING_PHONE_NUMBER", because: "phoneNumber is missing")
-            }
+            let given = try call.required("phoneNumber")
             let known = call.read { $0.valid(TemporaryProof.self, proof, in: call.pool)?.phoneNumber }
             guard let known, known == given else {
                 throw FirebaseError(
@@ -124,8 +120,7 @@ extension FirebaseProvider {
         } else {
             phoneNumber = try call.verifyCode(session: call.text("sessionInfo"), code: call.text("code"))
         }
-        let idToken = try call.text("idToken")
-        let signedIn: FirebaseCall.SignedIn? = idToken == nil ? nil : try call.signedIn(idToken)
+        let signedIn = try call.signedInIfGiven()
         let request = PhoneSignIn(
             phoneNumber: phoneNumber, signedIn: signedIn, hasProof: call.has("temporaryProof"),
             isReauthentication: ["REAUTH", "2"].contains(call.value("operation")))
@@ -138,14 +133,10 @@ extension FirebaseProvider {
         switch decision {
         case .numberIsTaken(let proof):
             return FirebaseAnswer(
-                body: JSONObject([
-                    ("temporaryProof", .string(proof)), ("temporaryProofExpiresIn", "3600"),
-                    ("phoneNumber", .string(phoneNumber)),
-                ]), diagnosis: Diagnosis("another user has this number: sign in with the temporary proof instead"))
+                ["temporaryProof": proof, "temporaryProofExpiresIn": "3600", "phoneNumber": phoneNumber],
+                diagnosis: Diagnosis("another user has this number: sign in with the temporary proof instead"))
         case .done(let user, let isNew):
-            var body = JSONObject([
-                ("localId", .string(user.localId)), ("isNewUser", .bool(isNew)), ("phoneNumber", .string(phoneNumber)),
-            ])
+            var body = JSONObject(["localId": user.localId, "isNewUser": isNew, "phoneNumber": phoneNumber])
             try call.signIn(
                 agreed?.user ?? user, provider: "phone", customClaims: agreed?.claims ?? JSONObject()
             ).add(to: &body)

@@ -23,9 +23,7 @@ extension FirebaseProvider {
         let newEmail = try kind == .verifyAndChangeEmail ? newAddress(call) : nil
         let recipient = try recipient(call, kind)
         let email = recipient.email
-        var body = JSONObject([
-            ("kind", "identitytoolkit#GetOobConfirmationCodeResponse"), ("email", .string(email)),
-        ])
+        var body = JSONObject(["kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": email])
         guard recipient.isKnown else {
             return FirebaseAnswer(
                 body: body,
@@ -48,13 +46,20 @@ extension FirebaseProvider {
         if let type = kind.askedAs {
             try await call.ask(
                 .beforeSendEmail,
-                aboutMessage: JSONObject([("email", .string(email)), ("email_type", .string(type))]))
+                aboutMessage: JSONObject(["email": email, "email_type": type]))
         }
         // A sign-in link is for any user with the address, but in production it ends with the user who had it.
         let owner = kind == .emailSignIn && call.isInEmulatorMode ? nil : recipient.user?.localId
-        let mail = try make(call, kind, email: email, newEmail: newEmail, owner: owner, continueURL: continueURL) {
-            link in
-            mobile?.link(link) ?? link
+        let mail = try call.update { tables in
+            var mail = call.code(
+                kind, for: email, newEmail: newEmail, owner: owner, continueURL: continueURL,
+                apiKey: call.exchange.request.queryForm["key"], &tables)
+            mail.link = mobile?.link(mail.link) ?? mail.link
+            if !call.isInEmulatorMode { tables.retire(kind, of: email, in: call.pool) }
+            // A user who was deleted while a function was asked gets no code.
+            guard owner.map({ tables.user($0, in: call.pool) != nil }) ?? true else { return mail }
+            tables.send(mail)
+            return mail
         }
         call.exchange.log(
             "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
@@ -85,13 +90,7 @@ extension FirebaseProvider {
     }
 
     private func newAddress(_ call: FirebaseCall) throws(FirebaseError) -> String {
-        guard let address = try call.text("newEmail")?.lowercased() else {
-            throw FirebaseError("MISSING_NEW_EMAIL", because: "newEmail is missing")
-        }
-        guard TextRule.email.holds(address) else {
-            throw FirebaseError("INVALID_NEW_EMAIL", because: "\(Diagnosis.quote(address)) isn't an e-mail address")
-        }
-        return address
+        try FirebaseCall.checked(email: call.required("newEmail").lowercased(), or: "INVALID_NEW_EMAIL")
     }
 
     private struct Recipient: Sendable {
@@ -113,12 +112,7 @@ extension FirebaseProvider {
             }
             return Recipient(email: email, user: signedIn.user)
         }
-        guard let email = try call.text("email")?.lowercased() else {
-            throw FirebaseError("MISSING_EMAIL", because: "email is missing")
-        }
-        guard TextRule.email.holds(email) else {
-            throw FirebaseError("INVALID_EMAIL", because: "\(Diagnosis.quote(email)) isn't an e-mail address")
-        }
+        let email = try FirebaseCall.checked(email: call.required("email").lowercased())
         let user = call.read { $0.user(email: email, in: call.pool) }
         if let user {
             // An administrator gets the link, and in the official emulator everybody does. The method to which it leads
@@ -167,38 +161,25 @@ extension FirebaseProvider {
         _ = try call.project.checkedReturnURL(text)
         return text
     }
-
-    private func make(
-        _ call: FirebaseCall, _ kind: OutOfBandCode.Kind, email: String, newEmail: String?, owner: String?,
-        continueURL: String?, link: (String) -> String
-    ) throws -> OutOfBandCode {
-        let apiKey = call.exchange.request.queryForm["key"] ?? call.project.apiKeys.first ?? call.project.id
-        return try call.update { tables in
-            let code = Base64URL.encode(tables.random.bytes(40))
-            let mail = OutOfBandCode(
-                code: code, pool: call.pool, kind: kind, email: email, newEmail: newEmail, localId: owner,
-                link: link(call.actionLink(kind, code: code, apiKey: apiKey, continueURL: continueURL)),
-                expires: tables.now + kind.lifetime)
-            if !call.isInEmulatorMode { tables.retire(kind, of: email, in: call.pool) }
-            // A user who was deleted while a function was asked gets no code.
-            guard owner.map({ tables.user($0, in: call.pool) != nil }) ?? true else { return mail }
-            tables.send(mail)
-            return mail
-        }
-    }
 }
 
 extension FirebaseCall {
-    /// Returns the link in a message with a code.
-    func actionLink(
-        _ kind: OutOfBandCode.Kind, code: String, apiKey: String, continueURL: String? = nil
-    ) -> String {
-        var fields = [("mode", kind.mode), ("lang", locale), ("oobCode", code), ("apiKey", apiKey)]
+    /// Makes a code, and the link in the message with it.
+    func code(
+        _ kind: OutOfBandCode.Kind, for email: String, newEmail: String? = nil, owner: String?,
+        continueURL: String? = nil, apiKey: String? = nil, _ tables: inout Transaction
+    ) -> OutOfBandCode {
+        let code = Base64URL.encode(tables.random.bytes(40))
+        let key = apiKey ?? project.apiKeys.first ?? project.id
+        var fields = [("mode", kind.mode), ("lang", locale), ("oobCode", code), ("apiKey", key)]
         if let continueURL { fields.append(("continueUrl", continueURL)) }
         if let tenant { fields.append(("tenantId", tenant)) }
         let page = project.notification.callbackURI ?? actionPage
         let mark = page.contains("?") ? "&" : "?"
-        return page + mark + Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+        let link = page + mark + Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
+        return OutOfBandCode(
+            code: code, pool: pool, kind: kind, email: email, newEmail: newEmail, localId: owner, link: link,
+            expires: tables.now + kind.lifetime)
     }
 }
 

@@ -45,8 +45,7 @@ struct AppleSource: KnownSource {
     }
 
     var config: JSONObject {
-        var config = JSONObject()
-        config["clientId"] = servicesID.map { .string($0) }
+        var config = JSONObject(["clientId": servicesID])
         var apple = JSONObject()
         if let teamID, let keyID {
             apple["codeFlowConfig"] = ["teamId": .string(teamID), "keyId": .string(keyID)]
@@ -59,13 +58,10 @@ struct AppleSource: KnownSource {
     static func seed(of config: JSONObject) -> JSONObject {
         let apple = config["appleSignInConfig"]
         let code = apple?["codeFlowConfig"]
-        var seed = JSONObject()
-        seed["servicesID"] = config["clientId"]
-        seed["bundleIDs"] = apple?["bundleIds"]
-        seed["teamID"] = code?["teamId"]
-        seed["keyID"] = code?["keyId"]
-        seed["privateKey"] = code?["privateKey"]
-        return seed
+        return JSONObject([
+            "servicesID": config["clientId"], "bundleIDs": apple?["bundleIds"], "teamID": code?["teamId"],
+            "keyID": code?["keyId"], "privateKey": code?["privateKey"],
+        ])
     }
 
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
@@ -179,12 +175,12 @@ struct AppleSource: KnownSource {
         }
         let now = call.exchange.world.now
         let claims = JSONObject([
-            ("iss", .string(teamID)), ("iat", .numericDate(now)), ("exp", .numericDate(now + .minutes(5))),
-            ("aud", .string("https://\(AppleSource.host)")), ("sub", .string(clientID)),
+            "iss": teamID, "iat": JSONValue.numericDate(now), "exp": JSONValue.numericDate(now + .minutes(5)),
+            "aud": "https://\(AppleSource.host)", "sub": clientID,
         ])
         do {
             return try JWS.mint(
-                header: JSONObject([("alg", "ES256"), ("kid", .string(keyID))]), claims: claims, key: key,
+                header: JSONObject(["alg": "ES256", "kid": keyID]), claims: claims, key: key,
                 algorithm: .es256)
         } catch {
             throw FirebaseError("INTERNAL_ERROR", status: 500, because: error.description)

@@ -11,7 +11,7 @@ extension AppleSource {
             Form.Field(name: "from", value: sender), Form.Field(name: "to", value: recipient),
         ]).encoded
         let answer = await call.exchange.fetch("GET", "localhost", "/_understudy/v1/apple/relay?\(query)")
-        let verdict = try? JSONValue(parsing: answer.body, limits: .answer)
+        let verdict = answer.document
         if verdict?["forwarded"]?.bool ?? false {
             return RelayedMessage(
                 forwardedTo: verdict?["to"]?.string ?? "", sender: verdict?["sender"]?.string, refusal: nil, reason: nil

@@ -54,7 +54,7 @@ extension AppleSource: RevokingSource {
             AppleSource.host, "/auth/revoke")
         guard answer.status != 200 else { return }
         throw .invalidIdP(
-            "Error revoking token at Apple: \(String(decoding: answer.body, as: UTF8.self))",
+            "Error revoking token at Apple: \(answer.text)",
             Diagnosis("Apple refused the revocation\(answer.becauseOfDiagnosis)"))
     }
 }

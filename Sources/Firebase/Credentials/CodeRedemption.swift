@@ -25,7 +25,7 @@ struct CodeRedemption: Sendable {
                 ("client_id", authenticatesByHeader ? nil : client),
                 ("client_secret", authenticatesByHeader ? nil : secret), ("code", code), ("redirect_uri", redirectURI),
             ], host, path, headers: headers + (authenticatesByHeader ? [CodeRedemption.basic(client, secret)] : []))
-        let body = (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
+        let body = answer.document?.object ?? JSONObject()
         guard answer.status == 200, body["access_token"]?.string != nil else {
             throw refusal(answer, body, redirectURI ?? call.project.handler, client)
         }

@@ -7,9 +7,10 @@ import EmulatorCore
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
 /// The provider facebook.com of a project.
-struct FacebookSource: KnownSource {
+struct FacebookSource: ClientSource {
     static let id = "facebook.com"
     static let title = "Facebook"
+    static let section = "facebook"
     static let about = "Facebook."
     static let keyOwner: KeyOwner? = KeyOwner("facebook")
 
@@ -26,17 +27,11 @@ struct FacebookSource: KnownSource {
         appSecret = fields.optional("appSecret", .text(.nonEmpty), "The app secret.")
     }
 
-    var config: JSONObject {
-        var config = JSONObject([("clientId", .string(appID))])
-        config["clientSecret"] = appSecret.map { .string($0) }
-        return config
-    }
+    var clientID: String { appID }
+    var clientSecret: String? { appSecret }
 
     static func seed(of config: JSONObject) -> JSONObject {
-        var seed = JSONObject()
-        seed["appID"] = config["clientId"]
-        seed["appSecret"] = config["clientSecret"]
-        return seed
+        JSONObject(["appID": config["clientId"], "appSecret": config["clientSecret"]])
     }
 
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
@@ -59,8 +54,7 @@ struct FacebookSource: KnownSource {
     func identity(
         of credential: Credential, in call: FirebaseCall
     ) async throws -> FederatedIdentity {
-        let section = call.exchange.world.seed.section(named: "facebook")
-        let secret = appSecret ?? section?.secret(ofClient: appID) ?? ""
+        let secret = secret(in: call)
         if let idToken = credential["id_token"], credential["access_token"] == nil {
             return try await limitedIdentity(idToken, credential, call)
         }
@@ -77,11 +71,11 @@ struct FacebookSource: KnownSource {
             Form.Field(name: "access_token", value: "\(appID)|\(secret)"),
         ])
         let check = await call.exchange.fetch("GET", "graph.facebook.com", "/debug_token?\(query.encoded)")
-        let data = (try? JSONValue(parsing: check.body, limits: .answer))?["data"]
+        let data = check.document?["data"]
         guard data?["is_valid"]?.bool == true else {
             let body =
-                data?["error"].map { JSONValue.object(JSONObject([("error", $0)])).text }
-                ?? String(decoding: check.body, as: UTF8.self)
+                data?["error"].map { JSONValue.object(JSONObject(["error": $0])).text }
+                ?? check.text
             throw FirebaseError.invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
                 Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
@@ -93,11 +87,11 @@ struct FacebookSource: KnownSource {
             Form.Field(name: "access_token", value: text), Form.Field(name: "appsecret_proof", value: proof),
         ]).encoded
         let answer = await call.exchange.fetch("GET", "graph.facebook.com", "/me?fields=\(fields)&\(token)")
-        let user = try? JSONValue(parsing: answer.body, limits: .answer)
+        let user = answer.document
         guard let id = user?["id"]?.string else {
             throw FirebaseError.invalidIdP(
                 "Unable to retrieve user's identity from facebook.com response, JSON response does not contain id: "
-                    + String(decoding: answer.body, as: UTF8.self),
+                    + answer.text,
                 Diagnosis("Facebook answered \(answer.status) to /me"))
         }
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: id)

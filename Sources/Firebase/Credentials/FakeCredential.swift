@@ -75,19 +75,11 @@ extension FederatedIdentity {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string
         let scopes = "openid https://www.googleapis.com/auth/userinfo.profile"
-        var raw = JSONObject([
-            (
-                "granted_scopes",
-                .string(email == nil ? scopes : "\(scopes) https://www.googleapis.com/auth/userinfo.email")
-            ), ("id", .string(rawId)),
+        let raw = JSONObject([
+            "granted_scopes": email == nil ? scopes : "\(scopes) https://www.googleapis.com/auth/userinfo.email",
+            "id": rawId, "name": displayName, "given_name": firstName, "family_name": lastName,
+            "verified_email": isEmailVerified, "locale": "en", "email": email, "picture": photoUrl,
         ])
-        raw["name"] = displayName.map { .string($0) }
-        raw["given_name"] = firstName.map { .string($0) }
-        raw["family_name"] = lastName.map { .string($0) }
-        raw["verified_email"] = .bool(isEmailVerified)
-        raw["locale"] = "en"
-        raw["email"] = email.map { .string($0) }
-        raw["picture"] = photoUrl.map { .string($0) }
         rawUserInfo = JSONValue.object(raw).text
     }
 

@@ -56,8 +56,7 @@ struct FederatedIdentity: Codable, Sendable {
     /// The members that every answer about the identity has.
     var document: JSONObject {
         var body = JSONObject([
-            ("kind", "identitytoolkit#VerifyAssertionResponse"), ("federatedId", .string(federatedId)),
-            ("providerId", .string(providerId)),
+            "kind": "identitytoolkit#VerifyAssertionResponse", "federatedId": federatedId, "providerId": providerId,
         ])
         func set(_ name: String, _ value: String?) { body[name] = value.map { .string($0) } }
         set("email", email)

@@ -10,9 +10,10 @@ import EmulatorCore
 // app, an expired one and an authorization code all end in GitHub's 404.
 
 /// The provider github.com of a project.
-struct GitHubSource: KnownSource {
+struct GitHubSource: ClientSource {
     static let id = "github.com"
     static let title = "GitHub"
+    static let section = "github"
     static let about = "GitHub."
 
     private static let redemption = CodeRedemption(
@@ -27,19 +28,6 @@ struct GitHubSource: KnownSource {
         isEnabled = fields.enabled()
         clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
         clientSecret = fields.optional("clientSecret", .text(.nonEmpty), "The client secret.")
-    }
-
-    var config: JSONObject {
-        var config = JSONObject([("clientId", .string(clientID))])
-        config["clientSecret"] = clientSecret.map { .string($0) }
-        return config
-    }
-
-    static func seed(of config: JSONObject) -> JSONObject {
-        var seed = JSONObject()
-        seed["clientID"] = config["clientId"]
-        seed["clientSecret"] = config["clientSecret"]
-        return seed
     }
 
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
@@ -66,8 +54,7 @@ struct GitHubSource: KnownSource {
     func identity(
         of credential: Credential, in call: FirebaseCall
     ) async throws(FirebaseError) -> FederatedIdentity {
-        let section = call.exchange.world.seed.section(named: "github")
-        let secret = clientSecret ?? section?.secret(ofClient: clientID) ?? ""
+        let secret = secret(in: call)
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {
             text = try await GitHubSource.redemption
@@ -81,17 +68,17 @@ struct GitHubSource: KnownSource {
             headers: [
                 (name: "Authorization", value: "Basic \(basic)"), (name: "Content-Type", value: "application/json"),
             ],
-            body: JSONValue.object(JSONObject([("access_token", .string(text))])).serialized())
+            body: JSONValue.object(JSONObject(["access_token": text])).serialized())
         guard check.status == 200 else {
             throw .invalidIdP(
-                "Unsuccessful check authorization response from Github: \(String(decoding: check.body, as: UTF8.self))",
+                "Unsuccessful check authorization response from Github: \(check.text)",
                 Diagnosis("GitHub doesn't know the access token as one of \"\(clientID)\"\(check.becauseOfDiagnosis)"))
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")
         let answer = await call.exchange.fetch("GET", "api.github.com", "/user", headers: [bearer])
-        guard let user = try? JSONValue(parsing: answer.body, limits: .answer), let id = user["id"]?.integer else {
+        guard let user = answer.document, let id = user["id"]?.integer else {
             throw .invalidIdP(
-                "Unsuccessful response from Github: \(String(decoding: answer.body, as: UTF8.self))",
+                "Unsuccessful response from Github: \(answer.text)",
                 Diagnosis("GitHub answered \(answer.status) to GET /user"))
         }
         var identity = FederatedIdentity(providerId: "github.com", rawId: String(id))
@@ -102,11 +89,11 @@ struct GitHubSource: KnownSource {
         if identity.email == nil {
             // Only a token with user:email shows addresses that aren't public.
             let emails = await call.exchange.fetch("GET", "api.github.com", "/user/emails", headers: [bearer])
-            let list = (try? JSONValue(parsing: emails.body, limits: .answer))?.array ?? []
+            let list = emails.document?.array ?? []
             identity.email = list.first { $0["primary"]?.bool == true }?["email"]?.string
         }
         identity.accessToken = text
-        identity.rawUserInfo = String(decoding: answer.body, as: UTF8.self)
+        identity.rawUserInfo = answer.text
         return identity
     }
 }

@@ -27,13 +27,11 @@ struct GoogleSource: KnownSource {
     }
 
     var config: JSONObject {
-        var config = JSONObject()
-        config["clientId"] = clientIDs.first.map { .string($0) }
-        return config
+        JSONObject(["clientId": clientIDs.first])
     }
 
     static func seed(of config: JSONObject) -> JSONObject {
-        JSONObject([("clientIDs", .array(config["clientId"].map { [$0] } ?? []))])
+        JSONObject(["clientIDs": config["clientId"].map { [$0] } ?? []])
     }
 
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
@@ -91,7 +89,7 @@ struct GoogleSource: KnownSource {
         identity.photoUrl = info["picture"]?.string
         identity.idToken = idToken
         identity.accessToken = accessToken
-        var raw = JSONObject([("id", .string(subject))])
+        var raw = JSONObject(["id": subject])
         for (name, other) in [
             ("name", "name"), ("given_name", "given_name"), ("family_name", "family_name"), ("email", "email"),
             ("picture", "picture"), ("hd", "hd"),
@@ -138,12 +136,12 @@ struct GoogleSource: KnownSource {
                 "Invalid Idp Response: access_token is invalid",
                 Diagnosis("Google doesn't know the access token: it is unknown, expired or revoked"))
         }
-        let audience = (try? JSONValue(parsing: info.body, limits: .answer))?["aud"]?.string ?? ""
+        let audience = info.document?["aud"]?.string ?? ""
         try checkAudience(audience, "access_token", call)
         let answer = await call.exchange.fetch(
             "GET", "openidconnect.googleapis.com", "/v1/userinfo",
             headers: [(name: "Authorization", value: "Bearer \(accessToken)")])
-        return (try? JSONValue(parsing: answer.body, limits: .answer))?.object ?? JSONObject()
+        return answer.document?.object ?? JSONObject()
     }
 
     private func checkAudience(

@@ -1,4 +1,5 @@
 import EmulatorCore
+import HTTPServer
 import JSON
 
 /// A provider whose credentials Firebase checks, as a project has configured it. It asks the provider over its
@@ -60,6 +61,34 @@ extension KnownSource {
     { nil }
 
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { false }
+}
+
+/// A known provider at which a project has one client.
+protocol ClientSource: KnownSource {
+    /// The provider's section of the seed.
+    static var section: String { get }
+    var clientID: String { get }
+    var clientSecret: String? { get }
+}
+
+extension ClientSource {
+    var config: JSONObject { JSONObject(["clientId": clientID, "clientSecret": clientSecret]) }
+
+    static func seed(of config: JSONObject) -> JSONObject {
+        JSONObject(["clientID": config["clientId"], "clientSecret": config["clientSecret"]])
+    }
+
+    /// Returns the project's client secret, or the one that the client has in the provider's section of the seed.
+    func secret(in call: FirebaseCall) -> String {
+        let section = call.exchange.world.seed.section(named: Self.section)
+        return clientSecret ?? section?.secret(ofClient: clientID) ?? ""
+    }
+}
+
+extension Response {
+    /// The body of a provider's answer as JSON; `nil` if it isn't.
+    var document: JSONValue? { try? JSONValue(parsing: body, limits: .answer) }
+    var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 /// A provider's authorization endpoint and the fields that Firebase sends there.

@@ -11,9 +11,10 @@ import JSON
 // There is no photo.
 
 /// The provider microsoft.com of a project.
-struct MicrosoftSource: KnownSource {
+struct MicrosoftSource: ClientSource {
     static let id = "microsoft.com"
     static let title = "Microsoft"
+    static let section = "microsoft"
     static let about = "Microsoft."
     static let keyOwner: KeyOwner? = KeyOwner("microsoft")
 
@@ -33,19 +34,6 @@ struct MicrosoftSource: KnownSource {
             "tenant", .text(.identifier), default: "common",
             "Where people sign in: `common`, `organizations`, `consumers`, or a tenant's ID or domain. In production, the app says it with `setCustomParameters`."
         )
-    }
-
-    var config: JSONObject {
-        var config = JSONObject([("clientId", .string(clientID))])
-        config["clientSecret"] = clientSecret.map { .string($0) }
-        return config
-    }
-
-    static func seed(of config: JSONObject) -> JSONObject {
-        var seed = JSONObject()
-        seed["clientID"] = config["clientId"]
-        seed["clientSecret"] = config["clientSecret"]
-        return seed
     }
 
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences) {
@@ -74,8 +62,7 @@ struct MicrosoftSource: KnownSource {
         guard let code = credential["code"], let redirectURI = credential.redirectURI else {
             throw FirebaseProvider.noCredential(credential)
         }
-        let section = call.exchange.world.seed.section(named: "microsoft")
-        let secret = clientSecret ?? section?.secret(ofClient: clientID) ?? ""
+        let secret = secret(in: call)
         let redeemed = try await CodeRedemption(
             host: MicrosoftSource.host, path: "/\(tenant)/oauth2/v2.0/token",
             phrase: "microsoft.com, OAuth2 redirect uri is:"
@@ -83,9 +70,9 @@ struct MicrosoftSource: KnownSource {
         let text = redeemed["access_token"]?.string ?? ""
         let answer = await call.exchange.fetch(
             "GET", "graph.microsoft.com", "/v1.0/me", headers: [(name: "Authorization", value: "Bearer \(text)")])
-        guard let user = try? JSONValue(parsing: answer.body, limits: .answer), let id = user["id"]?.string else {
+        guard let user = answer.document, let id = user["id"]?.string else {
             throw .invalidIdP(
-                "Unsuccessful response from Microsoft: \(String(decoding: answer.body, as: UTF8.self))",
+                "Unsuccessful response from Microsoft: \(answer.text)",
                 Diagnosis("Microsoft Graph answered \(answer.status) to GET /v1.0/me\(answer.becauseOfDiagnosis)"))
         }
         var identity = FederatedIdentity(providerId: MicrosoftSource.id, rawId: id)

@@ -43,7 +43,7 @@ struct OpenIDSource: IdentitySource {
                 "its discovery document was answered with \(answer.status): is the issuer played here, under the section "
                     + "openid of the seed?")
         }
-        guard let metadata = (try? JSONValue(parsing: answer.body, limits: .answer))?.object else {
+        guard let metadata = answer.document?.object else {
             throw unreachable("its discovery document isn't a JSON object")
         }
         guard metadata["issuer"]?.string == config.issuer else {

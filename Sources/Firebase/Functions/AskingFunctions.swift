@@ -170,13 +170,11 @@ extension FirebaseCall {
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
         if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {
-            var error = FirebaseError(
-                "Error code: 47", status: 503,
+            return FirebaseError(
+                "Error code: 47", status: 503, reason: "backendError",
                 because:
                     "the function \(uri) failed with status \(answer.status): only a refusal with another status in the 400s "
                     + "reaches the app")
-            error.reason = "backendError"
-            return error
         }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =

@@ -63,10 +63,6 @@ struct BlockingFunctions: SchemaObject, Codable {
     /// machines.
     private let allowedHosts: [String]
 
-    static let none = BlockingFunctions()
-
-    private init() { allowedHosts = [] }
-
     init(_ fields: inout Fields) {
         uris = fields.object("triggers", Triggers.self, "The functions, by event.").uris
         forwarding = fields.object(
@@ -107,11 +103,13 @@ struct BlockingFunctions: SchemaObject, Codable {
         var body = JSONObject()
         let triggers = Event.allCases.compactMap { event in
             uris[event].map { uri in
-                var trigger = JSONObject([("functionUri", .string(uri))])
-                if !isInEmulatorMode {
-                    trigger["updateTime"] = .string((updates[event] ?? Instant(seconds: 0) ?? .last).textOfTimestamp)
-                }
-                return (event.rawValue, JSONValue.object(trigger))
+                let updated = updates[event] ?? Instant(seconds: 0) ?? .last
+                return (
+                    event.rawValue,
+                    JSONValue.document([
+                        "functionUri": uri, "updateTime": isInEmulatorMode ? nil : updated.textOfTimestamp,
+                    ])
+                )
             }
         }
         if !triggers.isEmpty { body["triggers"] = .object(JSONObject(triggers)) }
@@ -261,8 +259,8 @@ extension FirebaseError {
     /// Returns the error for a wrong answer of a function. If only the official emulator's words are known, they are
     /// used everywhere.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
-        var error = FirebaseError("BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status, because: reason)
-        if status == 500 { error.statusName = "INTERNAL" }
-        return error
+        FirebaseError(
+            "BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status,
+            named: status == 500 ? "INTERNAL" : "INVALID_ARGUMENT", because: reason)
     }
 }

@@ -23,12 +23,10 @@ extension FirebaseCall {
         _ event: BlockingFunctions.Event, for uri: String, about user: User, _ signIn: SignInEvent
     ) throws -> String {
         var claims = JSONObject([
-            ("user_record", .object(record(of: user))), ("sub", .string(user.localId)),
-            ("sign_in_method", .string(signIn.method)),
+            "user_record": record(of: user), "sub": user.localId, "sign_in_method": signIn.method, "tenant_id": tenant,
+            "sign_in_second_factor": signIn.secondFactor,
         ])
-        claims["tenant_id"] = tenant.map { .string($0) }
-        claims["sign_in_second_factor"] = signIn.secondFactor.map { .string($0) }
-        if let identity = signIn.identity { add(identity, to: &claims) }
+        if let identity = signIn.identity { claims.merge(members(of: identity)) }
         return try signed(event, for: uri, claims)
     }
 
@@ -55,7 +53,7 @@ extension FirebaseCall {
         ])
         claims.merge(own)
         guard signsTokens else {
-            return JWS.unsigned(header: JSONObject([("alg", "none"), ("typ", "JWT")]), claims: claims)
+            return JWS.unsigned(header: JSONObject(["alg": "none", "typ": "JWT"]), claims: claims)
         }
         // A fault ordered for ID tokens doesn't apply to this one.
         do { return try exchange.world.keys[.firebase].mint(claims, at: now, type: "JWT") } catch {
@@ -63,40 +61,31 @@ extension FirebaseCall {
         }
     }
 
-    private func add(_ identity: FederatedIdentity, to claims: inout JSONObject) {
-        claims["raw_user_info"] = .string(identity.rawUserInfo)
-        let attributes = identity.attributes.object
-        if !attributes.members.isEmpty { claims["sign_in_attributes"] = .object(attributes) }
-        let forwarding = project.blockingFunctions.forwarding
-        if forwarding.accessToken {
-            claims["oauth_access_token"] = identity.accessToken.map { .string($0) }
-            claims["oauth_expires_in"] = identity.expiresIn.map { .integer($0) }
-        }
-        if forwarding.idToken { claims["oauth_id_token"] = identity.idToken.map { .string($0) } }
-        if forwarding.refreshToken { claims["oauth_refresh_token"] = identity.refreshToken.map { .string($0) } }
+    private func members(of identity: FederatedIdentity) -> JSONObject {
+        let (attributes, forwarding) = (identity.attributes.object, project.blockingFunctions.forwarding)
+        return JSONObject([
+            "raw_user_info": identity.rawUserInfo, "sign_in_attributes": attributes.isEmpty ? nil : attributes,
+            "oauth_access_token": forwarding.accessToken ? identity.accessToken : nil,
+            "oauth_expires_in": forwarding.accessToken ? identity.expiresIn : nil,
+            "oauth_id_token": forwarding.idToken ? identity.idToken : nil,
+            "oauth_refresh_token": forwarding.refreshToken ? identity.refreshToken : nil,
+        ])
     }
 
     private func record(of user: User) -> JSONObject {
-        var record = JSONObject([("uid", .string(user.localId))])
-        record["email"] = user.email.map { .string($0) }
-        // Recorded as `blocking/events#phone-sign-in-new`.
-        if user.email != nil { record["email_verified"] = .bool(user.emailVerified) }
-        record["display_name"] = user.displayName.map { .string($0) }
-        record["photo_url"] = user.photoUrl.map { .string($0) }
-        record["disabled"] = .bool(user.disabled)
-        record["phone_number"] = user.phoneNumber.map { .string($0) }
-        record["provider_data"] = .array(user.providerUserInfo.map(FirebaseCall.provider))
-        if !user.factors.isEmpty {
-            record["multi_factor"] = ["enrolled_factors": .array(user.factors.map(FirebaseCall.factor))]
-        }
-        record["metadata"] = [
-            "last_sign_in_time": .integer((user.lastLoginAt ?? user.createdAt).milliseconds),
-            "creation_time": .integer(user.createdAt.milliseconds),
-        ]
-        record["tokens_valid_after_time"] = .integer((user.validSince ?? user.createdAt).seconds)
-        if !user.customClaims.object.isEmpty { record["custom_claims"] = .object(user.customClaims.object) }
-        record["tenant_id"] = tenant.map { .string($0) }
-        return record
+        let factors = user.factors.map(FirebaseCall.factor)
+        return JSONObject([
+            // Recorded as `blocking/events#phone-sign-in-new`.
+            "uid": user.localId, "email": user.email, "email_verified": user.email == nil ? nil : user.emailVerified,
+            "display_name": user.displayName, "photo_url": user.photoUrl, "disabled": user.disabled,
+            "phone_number": user.phoneNumber, "provider_data": user.providerUserInfo.map(FirebaseCall.provider),
+            "multi_factor": factors.isEmpty ? nil : JSONObject(["enrolled_factors": factors]),
+            "metadata": JSONObject([
+                "last_sign_in_time": (user.lastLoginAt ?? user.createdAt).milliseconds,
+                "creation_time": user.createdAt.milliseconds,
+            ]), "tokens_valid_after_time": (user.validSince ?? user.createdAt).seconds,
+            "custom_claims": user.customClaims.object.isEmpty ? nil : user.customClaims.object, "tenant_id": tenant,
+        ])
     }
 
     private static func provider(_ info: JSONValue) -> JSONValue {
@@ -108,10 +97,11 @@ extension FirebaseCall {
     }
 
     private static func factor(_ factor: SecondFactor) -> JSONValue {
-        var info = JSONObject([("uid", .string(factor.id)), ("factor_id", .string(factor.claim))])
-        info["display_name"] = factor.displayName.map { .string($0) }
-        info["enrollment_time"] = .string(factor.enrolledAt.textWithMilliseconds)
-        if case .phone(let number) = factor.kind { info["phone_number"] = .string(number) }
-        return .object(info)
+        var number: String?
+        if case .phone(let own) = factor.kind { number = own }
+        return .document([
+            "uid": factor.id, "factor_id": factor.claim, "display_name": factor.displayName,
+            "enrollment_time": factor.enrolledAt.textWithMilliseconds, "phone_number": number,
+        ])
     }
 }

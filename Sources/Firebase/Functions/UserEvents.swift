@@ -21,10 +21,6 @@ struct UserEvents: SchemaObject {
     /// The Functions emulator's host and port.
     var emulator: String?
 
-    static let none = UserEvents(urls: [:])
-
-    private init(urls: [Kind: String]) { self.urls = urls }
-
     init(_ fields: inout Fields) {
         var urls: [Kind: String] = [:]
         urls[.create] = fields.optional("onCreate", .text(.url), "Where the event of a new user is posted.")
@@ -50,29 +46,25 @@ extension FirebaseCall {
     /// Posts an event about a user. Nothing waits for the function.
     func tell(_ kind: UserEvents.Kind, _ user: User) {
         for url in project.userEvents.addresses(kind, of: project.id) {
-            let body: JSONValue = [
-                "eventType": .string("providers/firebase.auth/eventTypes/user.\(kind.rawValue)"),
-                "data": .object(FirebaseCall.eventData(user)),
-            ]
+            let body = JSONValue.document([
+                "eventType": "providers/firebase.auth/eventTypes/user.\(kind.rawValue)",
+                "data": FirebaseCall.eventData(user),
+            ])
             exchange.send(
                 OutgoingMessage(to: url, contentType: "application/json", body: Array(body.text.utf8)))
         }
     }
 
     private static func eventData(_ user: User) -> JSONObject {
-        var data = JSONObject([("uid", .string(user.localId))])
-        data["email"] = user.email.map { .string($0) }
-        data["emailVerified"] = .bool(user.emailVerified)
-        data["displayName"] = user.displayName.map { .string($0) }
-        data["photoURL"] = user.photoUrl.map { .string($0) }
-        data["phoneNumber"] = user.phoneNumber.map { .string($0) }
-        data["disabled"] = .bool(user.disabled)
-        var metadata = JSONObject([("creationTime", .string(String(user.createdAt.milliseconds)))])
-        metadata["lastSignInTime"] = user.lastLoginAt.map { .string(String($0.milliseconds)) }
-        data["metadata"] = .object(metadata)
-        data["customClaims"] = .object(user.customClaims.object)
-        data["providerData"] = .array(user.providerUserInfo)
-        data["tenantId"] = user.pool.tenant.map { .string($0) }
-        return data
+        JSONObject([
+            "uid": user.localId, "email": user.email, "emailVerified": user.emailVerified,
+            "displayName": user.displayName, "photoURL": user.photoUrl, "phoneNumber": user.phoneNumber,
+            "disabled": user.disabled,
+            "metadata": JSONObject([
+                "creationTime": String(user.createdAt.milliseconds),
+                "lastSignInTime": user.lastLoginAt.map { String($0.milliseconds) },
+            ]), "customClaims": user.customClaims.object, "providerData": user.providerUserInfo,
+            "tenantId": user.pool.tenant,
+        ])
     }
 }

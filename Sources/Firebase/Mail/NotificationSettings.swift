@@ -14,19 +14,11 @@ struct NotificationSettings: Codable, Sendable {
         var senderDisplayName: String?
         var replyTo: String?
 
-        static let fields = ["subject", "body", "bodyFormat", "senderLocalPart", "senderDisplayName", "replyTo"]
-
-        /// Sets one of the fields.
-        mutating func set(_ field: String, to value: String?) {
-            switch field {
-            case "subject": subject = value
-            case "body": body = value
-            case "bodyFormat": bodyFormat = value
-            case "senderLocalPart": senderLocalPart = value
-            case "senderDisplayName": senderDisplayName = value
-            default: replyTo = value
-            }
-        }
+        static let fields: [(name: String, place: any WritableKeyPath<Template, String?> & Sendable)] = [
+            ("subject", \.subject), ("body", \.body), ("bodyFormat", \.bodyFormat),
+            ("senderLocalPart", \.senderLocalPart), ("senderDisplayName", \.senderDisplayName),
+            ("replyTo", \.replyTo),
+        ]
     }
 
     var templates: [String: Template] = [:]
@@ -76,9 +68,9 @@ extension NotificationSettings {
         for name in OutOfBandCode.Kind.allCases.compactMap({ NotificationSettings.name($0) }) {
             let template = try mail?.nested(name)
             var own = settings.templates[name] ?? Template()
-            for field in Template.fields
+            for (field, place) in Template.fields
             where try NotificationSettings.sets(field, template, "notification.sendEmail.\(name)", mask) {
-                own.set(field, to: try NotificationSettings.checked(template?.text(field), field))
+                own[keyPath: place] = try NotificationSettings.checked(template?.text(field), field)
             }
             settings.templates[name] = own == Template() ? nil : own
         }
@@ -120,8 +112,7 @@ extension NotificationSettings {
     /// Returns `notification` of the configuration; with `isWhole`, as production has it.
     func document(of project: Project, isWhole: Bool = false, withTemplates: Bool = true) -> JSONValue {
         var mail = JSONObject([
-            ("method", "DEFAULT"),
-            ("callbackUri", .string(callbackURI ?? "https://\(project.host)/__/auth/action")),
+            "method": "DEFAULT", "callbackUri": callbackURI ?? "https://\(project.host)/__/auth/action",
         ])
         if isWhole {
             mail["dnsInfo"] = [
@@ -132,20 +123,22 @@ extension NotificationSettings {
             guard let name = NotificationSettings.name(kind) else { continue }
             let template = template(kind)
             var object = JSONObject([
-                ("senderLocalPart", .string(template.senderLocalPart)), ("subject", .string(template.subject)),
-                ("replyTo", .string(template.replyTo)),
+                "senderLocalPart": template.senderLocalPart, "subject": template.subject, "replyTo": template.replyTo,
+                "senderDisplayName": template.senderDisplayName,
             ])
-            object["senderDisplayName"] = template.senderDisplayName.map { .string($0) }
             // We wrote the texts of templates that nobody has changed.
             object["body"] = (templates[name]?.body ?? (isWhole ? template.body.source : nil)).map { .string($0) }
             object["bodyFormat"] = .string(templates[name]?.bodyFormat ?? "HTML")
             if templates[name] != nil { object["customized"] = true }
             mail[name] = .object(object)
         }
-        var body = JSONObject([("sendEmail", .object(mail))])
-        if isWhole { body["sendSms"] = ["smsTemplate": ["content": .string(FirebaseCall.textTemplate)]] }
-        body["defaultLocale"] = .string(defaultLocale ?? "en")
-        return .object(body)
+        return .object(
+            JSONObject([
+                "sendEmail": mail,
+                "sendSms": isWhole
+                    ? ["smsTemplate": ["content": .string(FirebaseCall.textTemplate)]] as JSONValue : nil,
+                "defaultLocale": defaultLocale ?? "en",
+            ]))
     }
 }
 

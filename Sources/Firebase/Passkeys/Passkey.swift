@@ -85,14 +85,6 @@ struct PasskeySettings: SchemaObject {
     private let relyingPartyID: String?
     private let expectedOrigins: [String]
 
-    static let plain = PasskeySettings(isEnabled: true, relyingPartyID: nil, expectedOrigins: [])
-
-    private init(isEnabled: Bool, relyingPartyID: String?, expectedOrigins: [String]) {
-        self.isEnabled = isEnabled
-        self.relyingPartyID = relyingPartyID
-        self.expectedOrigins = expectedOrigins
-    }
-
     init(_ fields: inout Fields) {
         isEnabled = fields.enabled()
         relyingPartyID = fields.optional(

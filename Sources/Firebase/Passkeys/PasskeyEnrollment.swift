@@ -37,14 +37,12 @@ extension FirebaseProvider {
             ],
             "attestation": "none",
         ]
-        return FirebaseAnswer(body: JSONObject([("credentialCreationOptions", options)]))
+        return FirebaseAnswer(["credentialCreationOptions": options])
     }
 
     func finalizePasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let party = try call.relyingParty()
-        guard let idToken = try call.text("idToken") else {
-            throw FirebaseError("MISSING_ID_TOKEN", because: "idToken is missing")
-        }
+        let idToken = try call.required("idToken")
         guard let fields = try call.nested("authenticatorRegistrationResponse") else {
             throw call.missingAuthenticatorResponse("authenticatorRegistrationResponse")
         }
@@ -67,7 +65,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        var body = JSONObject([("localId", .string(user.localId))])
+        var body = JSONObject(["localId": user.localId])
         try call.openSession(user, provider: "passkey", secondFactor: signedIn.secondFactor).add(to: &body)
         return FirebaseAnswer(body: body)
     }

@@ -17,7 +17,7 @@ extension FirebaseProvider {
             "challenge": .string(try call.makeChallenge()), "timeout": FirebaseProvider.passkeyTimeout,
             "rpId": .string(party.id), "userVerification": "required",
         ]
-        return FirebaseAnswer(body: JSONObject([("credentialRequestOptions", options)]))
+        return FirebaseAnswer(["credentialRequestOptions": options])
     }
 
     func finalizePasskeySignIn(_ call: FirebaseCall) async throws -> FirebaseAnswer {

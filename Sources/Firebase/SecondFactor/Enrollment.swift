@@ -33,7 +33,7 @@ extension FirebaseProvider {
             try checkCount(.phone(number), of: signedIn.user)
             let session = try await call.sendCode(
                 to: number, for: .enrollment, lifetime: FirebaseProvider.textWindow)
-            return FirebaseAnswer(body: JSONObject([("phoneSessionInfo", ["sessionInfo": .string(session)])]))
+            return FirebaseAnswer(["phoneSessionInfo": JSONObject(["sessionInfo": session])])
         }
         guard call.has("totpEnrollmentInfo") else {
             throw call.missing("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
@@ -48,18 +48,14 @@ extension FirebaseProvider {
             tables.put(pending)
             return pending
         }
-        return FirebaseAnswer(
-            body: JSONObject([
-                (
-                    "totpSessionInfo",
-                    [
-                        "sharedSecretKey": .string(Base32.encode(pending.secret)),
-                        "verificationCodeLength": .integer(Int64(TOTP.digits)), "hashingAlgorithm": "SHA1",
-                        "periodSec": .integer(TOTP.period), "sessionInfo": .string(pending.token),
-                        "finalizeEnrollmentTime": .string(pending.expires.text),
-                    ]
-                )
-            ]))
+        return FirebaseAnswer([
+            "totpSessionInfo": [
+                "sharedSecretKey": .string(Base32.encode(pending.secret)),
+                "verificationCodeLength": .integer(Int64(TOTP.digits)), "hashingAlgorithm": "SHA1",
+                "periodSec": .integer(TOTP.period), "sessionInfo": .string(pending.token),
+                "finalizeEnrollmentTime": .string(pending.expires.text),
+            ] as JSONValue
+        ])
     }
 
     func finalizeEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -129,7 +125,7 @@ extension FirebaseProvider {
     }
 
     private func answer(_ tokens: FirebaseCall.Tokens) -> JSONObject {
-        JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))])
+        JSONObject(["idToken": tokens.idToken, "refreshToken": tokens.refreshToken])
     }
 
     // MARK: - Checks

@@ -41,8 +41,7 @@ struct SecondFactor: Codable, Sendable {
     /// The official emulator's form has the number twice; production's times have six digits after the second, or none
     /// (`sms#lookup-new-token`, `admin-factors#admin-lookup-imported`).
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
-        var info = JSONObject([("mfaEnrollmentId", .string(id))])
-        info["displayName"] = displayName.map { .string($0) }
+        var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
         switch kind {
         case .phone(let number):
             let masked = "+" + String(repeating: "*", count: max(0, number.count - 5)) + number.suffix(4)
@@ -200,7 +199,7 @@ struct MFAConfig: Codable, Sendable {
     /// of zero is left out, as protobuf does (recorded as `config#write-adjacent-zero`), and so is the default
     /// (firebase-admin-node, test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
-        var body = JSONObject([("state", .string(state ?? "DISABLED"))])
+        var body = JSONObject(["state": state ?? "DISABLED"])
         if listsNone || !enabledProviders.isEmpty {
             body["enabledProviders"] = .array(enabledProviders.map { .string($0) })
         }

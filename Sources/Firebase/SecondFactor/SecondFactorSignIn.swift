@@ -29,14 +29,18 @@ extension FirebaseCall {
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
+
+    /// Returns a text that the request must have.
+    fileprivate func requiredPart(_ name: String) throws(FirebaseError) -> String {
+        if let text = try text(name) { return text }
+        throw isInEmulatorMode ? .missing(name) : .invalidArgument("\(name) is missing")
+    }
 }
 
 extension FirebaseProvider {
     /// Returns the first factor that the request continues, and its user.
     private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
-        guard let text = try call.text("mfaPendingCredential") else {
-            throw call.missing("MISSING_MFA_PENDING_CREDENTIAL", because: "mfaPendingCredential is missing")
-        }
+        let text = try call.requiredPart("mfaPendingCredential")
         let (pending, user) = call.read { tables in
             let pending = tables.find(PendingSecondFactor.self, text)
             return (pending, pending.flatMap { tables.find(User.self, $0.user) })
@@ -60,9 +64,7 @@ extension FirebaseProvider {
     func startSecondFactor(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try requireAnyFactor(call)
         let (pending, user) = try pending(call)
-        guard let id = try call.text("mfaEnrollmentId") else {
-            throw call.missing("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
-        }
+        let id = try call.requiredPart("mfaEnrollmentId")
         // Recorded as `sms#sign-in-start-without-info`. The official emulator doesn't need it.
         guard call.isInEmulatorMode || call.has("phoneSignInInfo") else {
             throw FirebaseError.invalidArgument("phoneSignInInfo is missing: an authenticator app needs no start")
@@ -80,7 +82,7 @@ extension FirebaseProvider {
         }
         try requireFactor("phone", call)
         let session = try await call.sendCode(to: number, for: .secondFactor)
-        return FirebaseAnswer(body: JSONObject([("phoneResponseInfo", ["sessionInfo": .string(session)])]))
+        return FirebaseAnswer(["phoneResponseInfo": JSONObject(["sessionInfo": session])])
     }
 
     func finalizeSecondFactor(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -114,8 +116,7 @@ extension FirebaseProvider {
         let tokens = try call.openSession(
             agreed.user, provider: pending.provider, secondFactor: use, customClaims: agreed.claims,
             attributes: pending.attributes)
-        return FirebaseAnswer(
-            body: JSONObject([("idToken", .string(tokens.idToken)), ("refreshToken", .string(tokens.refreshToken))]))
+        return FirebaseAnswer(["idToken": tokens.idToken, "refreshToken": tokens.refreshToken])
     }
 
     private func authenticator(
@@ -125,9 +126,7 @@ extension FirebaseProvider {
         guard let code = try totp.text("verificationCode") else {
             throw call.missing("INVALID_CODE", because: "totpVerificationInfo.verificationCode is missing")
         }
-        guard let id = try call.text("mfaEnrollmentId") else {
-            throw call.missing("MISSING_MFA_ENROLLMENT_ID", because: "mfaEnrollmentId is missing")
-        }
+        let id = try call.requiredPart("mfaEnrollmentId")
         guard pending.endOfTOTP > call.exchange.world.now else {
             throw FirebaseError(
                 "TOTP_CHALLENGE_TIMEOUT", "TOTP challenge timeout, provide first factor again.",

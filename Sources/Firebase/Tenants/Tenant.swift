@@ -8,7 +8,7 @@ struct Tenant: Row {
     static let table = Table<Tenant>("firebase.tenant", sortedBy: order)
     static let order = SortedIndex<Tenant>("order") { [place(of: $0.project) + $0.id] }
 
-    let project: String
+    fileprivate(set) var project: String
     let id: String
     var displayName: String?
     var allowsPasswords = false
@@ -29,6 +29,12 @@ struct Tenant: Row {
 
     var key: UserPool { UserPool(project: project, tenant: id) }
 
+    /// The fields of the resource that are true or false.
+    static let flags: [(name: String, flag: any WritableKeyPath<Tenant, Bool> & Sendable)] = [
+        ("allowPasswordSignup", \.allowsPasswords), ("enableEmailLinkSignin", \.allowsEmailLinks),
+        ("disableAuth", \.isDisabled), ("enableAnonymousUser", \.allowsAnonymous),
+    ]
+
     /// Returns the common prefix of the index texts of a project's tenants.
     static func place(of project: String) -> String { "\(project)\0" }
 
@@ -36,13 +42,13 @@ struct Tenant: Row {
     /// the official emulator; production returns only what is on. Recorded as `tenant/manage`
     /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
     func document(in call: FirebaseCall) -> JSONObject {
-        var body = JSONObject([("name", .string("\(call.resourceName)/tenants/\(id)"))])
-        if call.isInEmulatorMode { body["tenantId"] = .string(id) }
-        body["displayName"] = displayName.map { .string($0) }
-        for (name, isOn) in [
-            ("allowPasswordSignup", allowsPasswords), ("enableEmailLinkSignin", allowsEmailLinks),
-            ("disableAuth", isDisabled), ("enableAnonymousUser", allowsAnonymous),
-        ] where isOn || call.isInEmulatorMode { body[name] = .bool(isOn) }
+        var body = JSONObject([
+            "name": "\(call.resourceName)/tenants/\(id)", "tenantId": call.isInEmulatorMode ? id : nil,
+            "displayName": displayName,
+        ])
+        for (name, flag) in Tenant.flags where self[keyPath: flag] || call.isInEmulatorMode {
+            body[name] = .bool(self[keyPath: flag])
+        }
         if mfa.isSet || call.isInEmulatorMode {
             body["mfaConfig"] = .object(mfa.document(listsNone: call.isInEmulatorMode))
         }
@@ -98,35 +104,31 @@ extension Project {
 
 /// A tenant in a project's seed.
 package struct SeededTenant: SchemaObject {
-    let id: String
-    let displayName: String?
-    let allowsPasswords: Bool
-    let allowsEmailLinks: Bool
-    let allowsAnonymous: Bool
-    let isDisabled: Bool
-    let mfa: MFA
-    let testNumbers: [String: String]
-    let others: OtherSettings
+    /// The tenant, without its project.
+    fileprivate let settings: Tenant
     /// The tenant's providers; `nil` if it has all of the project's.
     private(set) var providers: TenantProviders?
     let users: [SeededUser]
 
+    var id: String { settings.id }
+
     package init(_ fields: inout Fields) {
-        id = fields("id", .text(.identifier), "The tenant ID.")
-        displayName = fields.optional("displayName", .text(.name), "What administrators call it.")
-        allowsPasswords = fields(
+        var tenant = Tenant(project: "", id: fields("id", .text(.identifier), "The tenant ID."), isSeeded: true)
+        tenant.displayName = fields.optional("displayName", .text(.name), "What administrators call it.")
+        tenant.allowsPasswords = fields(
             "allowPasswordSignup", .boolean, default: true, "Whether people may sign in with a password.")
-        allowsEmailLinks = fields(
+        tenant.allowsEmailLinks = fields(
             "enableEmailLinkSignin", .boolean, default: false, "Whether a link in an e-mail may sign people in.")
-        allowsAnonymous = fields(
+        tenant.allowsAnonymous = fields(
             "enableAnonymousUser", .boolean, default: false, "Whether anonymous users may be made.")
-        isDisabled = fields("disableAuth", .boolean, default: false, "Whether every sign-in is refused.")
-        mfa = fields.object("mfa", MFA.self, "Multi-factor authentication.")
+        tenant.isDisabled = fields("disableAuth", .boolean, default: false, "Whether every sign-in is refused.")
+        tenant.mfa = MFAConfig(fields.object("mfa", MFA.self, "Multi-factor authentication."))
         let numbers = fields.map(
             "testPhoneNumbers", of: .text(.nonEmpty),
             "Numbers that may be second factors, and the code that each takes.")
-        testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        others = OtherSettings(seeded: &fields)
+        tenant.testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        tenant.others = OtherSettings(seeded: &fields)
+        settings = tenant
         providers = fields.optional(
             "providers", .object(TenantProviders.self),
             "The tenant's providers of identities; all of the project's by default.")
@@ -203,10 +205,7 @@ struct TenantProviders: SchemaObject {
 
 extension Tenant {
     init(_ seeded: SeededTenant, of project: String) {
-        self.init(
-            project: project, id: seeded.id, displayName: seeded.displayName, allowsPasswords: seeded.allowsPasswords,
-            allowsEmailLinks: seeded.allowsEmailLinks, allowsAnonymous: seeded.allowsAnonymous,
-            isDisabled: seeded.isDisabled, mfa: MFAConfig(seeded.mfa), testNumbers: seeded.testNumbers, isSeeded: true,
-            others: seeded.others)
+        self = seeded.settings
+        self.project = project
     }
 }

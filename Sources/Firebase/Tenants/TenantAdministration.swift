@@ -81,7 +81,7 @@ extension FirebaseProvider {
         guard try call.exchange.world.remove(key) else {
             throw FirebaseError.tenantNotFound(Diagnosis("another request deleted the tenant meanwhile"))
         }
-        return FirebaseAnswer(body: JSONObject())
+        return FirebaseAnswer.empty
     }
 
     /// Lists tenants, ordered by the bytes of their IDs, so the last ID of a page says where the next one begins. A
@@ -111,10 +111,9 @@ extension Tenant {
     /// All fields of the resource; the last three can't be set.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let fields =
-        otherFields + [
-            "displayName", "allowPasswordSignup", "enableEmailLinkSignin", "enableAnonymousUser", "disableAuth",
-            "emailPrivacyConfig", "testPhoneNumbers", "mfaConfig", "autodeleteAnonymousUsers", "name", "hashConfig",
-            "tenantId",
+        otherFields + flags.map(\.name) + [
+            "displayName", "emailPrivacyConfig", "testPhoneNumbers", "mfaConfig", "autodeleteAnonymousUsers", "name",
+            "hashConfig", "tenantId",
         ]
 
     /// Sets the fields that the mask names.
@@ -132,10 +131,7 @@ extension Tenant {
             throw FirebaseError(
                 "MISSING_DISPLAY_NAME", "Missing tenant with valid display_name.", because: "displayName is missing")
         }
-        if mask.names("allowPasswordSignup") { allowsPasswords = try call.flag("allowPasswordSignup") ?? false }
-        if mask.names("enableEmailLinkSignin") { allowsEmailLinks = try call.flag("enableEmailLinkSignin") ?? false }
-        if mask.names("enableAnonymousUser") { allowsAnonymous = try call.flag("enableAnonymousUser") ?? false }
-        if mask.names("disableAuth") { isDisabled = try call.flag("disableAuth") ?? false }
+        for (name, flag) in Tenant.flags where mask.names(name) { self[keyPath: flag] = try call.flag(name) ?? false }
         if mask.names("emailPrivacyConfig.enableImprovedEmailPrivacy") {
             hidesEmails = try call.nested("emailPrivacyConfig")?.flag("enableImprovedEmailPrivacy")
         }
@@ -193,9 +189,7 @@ enum TestNumbers {
 extension FirebaseError {
     /// Returns the error for administrators who manage tenants. Recorded as `tenant/manage#get-unknown`.
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
-        var error = FirebaseError("TENANT_NOT_FOUND", status: 404, diagnosis: diagnosis)
-        error.statusName = "NOT_FOUND"
-        return error
+        FirebaseError("TENANT_NOT_FOUND", status: 404, named: "NOT_FOUND", diagnosis: diagnosis)
     }
 
     /// Returns the error for an unknown member of a message. Recorded as `tenant/manage#create-unknown-field`.

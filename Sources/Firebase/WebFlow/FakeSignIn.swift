@@ -87,7 +87,7 @@ extension FirebaseProvider {
         person: FakePerson? = nil, problem: String? = nil
     ) -> Response {
         let known = exchange.world.read { tables in
-            tables.users(withProvider: flow.providerId, in: flow.pool, limit: FirebaseProvider.listed)
+            tables.users(.provider, flow.providerId, in: flow.pool, limit: FirebaseProvider.listed)
         }.flatMap { $0.links.filter { $0.providerId == flow.providerId } }
         let ids = Set(known.map(\.rawId))
         let chooser = PersonChooser(exchange, search)
@@ -226,7 +226,7 @@ private struct FakePerson {
     }
 
     var claims: JSONObject {
-        var claims = JSONObject([("sub", .string(rawId))])
+        var claims = JSONObject(["sub": rawId])
         func set(_ name: String, _ value: String) { if !value.isEmpty { claims[name] = .string(value) } }
         set("name", displayName)
         set("screen_name", screenName)

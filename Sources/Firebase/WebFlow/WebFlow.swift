@@ -102,11 +102,9 @@ extension FirebaseProvider {
     ///
     /// Quirks: for an address alone it lists the sign-in methods of the address, unless enumeration protection is on.
     func createAuthUri(_ call: FirebaseCall) async throws -> FirebaseAnswer {
-        var body = JSONObject([("kind", "identitytoolkit#CreateAuthUriResponse")])
+        var body = JSONObject(["kind": "identitytoolkit#CreateAuthUriResponse"])
         let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
-        guard let continueURI = try call.text("continueUri") else {
-            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUri is missing")
-        }
+        let continueURI = try call.required("continueUri")
         guard let address = WebAddress(continueURI), ["http", "https"].contains(address.scheme) else {
             throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUri isn't an absolute URL")
         }
@@ -145,7 +143,8 @@ extension FirebaseProvider {
     /// Adds the ways to sign in with an address to the answer.
     private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
         let user = call.read { tables in
-            tables.user(email: address, in: call.pool) ?? tables.user(providerEmail: address, in: call.pool)
+            tables.user(email: address, in: call.pool)
+                ?? tables.users(.providerEmail, address.lowercased(), in: call.pool, limit: 1).first
         }
         var methods = user?.signInMethods ?? []
         // If users may share an address, their providers aren't listed.
