@@ -48,8 +48,10 @@ extension JSONObject {
 }
 
 extension FirebaseAnswer {
-    init(_ members: Members, diagnosis: Diagnosis? = nil, note: Note? = nil) {
+    /// Makes an answer. `others` are further members, such as a sign-in's tokens.
+    init(_ members: Members, and others: JSONObject = JSONObject(), diagnosis: Diagnosis? = nil, note: Note? = nil) {
         self.init(body: JSONObject(members), diagnosis: diagnosis, note: note)
+        body.merge(others)
     }
 
     /// The answer to a call that has nothing to tell.

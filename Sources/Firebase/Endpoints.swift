@@ -24,25 +24,25 @@ extension FirebaseProvider {
                 return try await served.run(call)
             }
         }
-            + clientMethods.flatMap { legacy, served in
+            + clientMethods.flatMap { served in
                 [
                     method(
                         "POST", FirebaseProvider.host, "/v1/accounts:\(served.path)", title: served.title,
                         step: served.step, run: served.run),
                     method(
-                        "POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(legacy)",
-                        step: served.step, run: served.run),
-                ].map { legacy == "verifyAssertion" ? $0.step(FirebaseProvider.credentialStep) : $0 }
+                        "POST", FirebaseProvider.legacyHost,
+                        "\(FirebaseProvider.legacyPrefix)/\(served.legacyName ?? served.path)", step: served.step,
+                        run: served.run),
+                ].map { served.path == "signInWithIdp" ? $0.step(FirebaseProvider.credentialStep) : $0 }
             }
             + secondMethods.map {
                 method(
                     "POST", FirebaseProvider.host, "/v2/accounts\($0.path)", title: $0.title, step: $0.step,
-                    in: .status,
-                    run: $0.run)
+                    in: .status, run: $0.run)
             }
-            + adminMethods.flatMap { method, served in
+            + adminMethods.flatMap { served in
                 FirebaseProvider.scopes.map {
-                    adminMethod(method, $0 + served.path, step: served.step, run: served.run)
+                    adminMethod(served.method, $0 + served.path, step: served.step, run: served.run)
                 }
             }
             // The last segment is the ID of the project or tenant, a colon and the name of the action.
@@ -139,115 +139,98 @@ extension FirebaseProvider {
             + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
     }
 
-    /// A method with its path, title and code.
+    /// A method with its path, title, step and code.
     private struct Served {
+        let method: String
         let path: String
+        /// The name in version 3, if apps may call it by that.
+        let legacyName: String?
         /// The action in a few words, such as "redeem a code"; `nil` if it isn't part of a sign-in.
         let title: String?
         let step: Step?
         let run: Method
 
-        init(_ path: String, title: String? = nil, step: Step? = nil, _ run: @escaping Method) {
-            (self.path, self.title, self.step, self.run) = (path, title, step, run)
+        /// Makes a method. Its step is a call of an API, `api`, or of the service, `service`.
+        init(
+            _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
+            api: String? = nil, service: String? = nil, _ run: @escaping Method
+        ) {
+            (self.path, self.legacyName, self.method, self.title, self.run) = (path, legacyName, method, title, run)
+            step = api.map { Step(.api, $0) } ?? service.map { Step(.service, $0) }
         }
     }
 
     /// The methods that apps call: below `accounts:` in version 1, and by other names in version 3.
-    private var clientMethods: [(legacy: String, served: Served)] {
-        func signIn(_ label: String) -> Step { Step(.service, label) }
-        func call(_ label: String) -> Step { Step(.api, label) }
-        return [
-            ("verifyAssertion", Served("signInWithIdp", title: "sign in with a provider's credential", signInWithIdp)),
-            (
-                "createAuthUri",
-                Served(
-                    "createAuthUri", title: "begin a provider's sign-in", step: call("ask for the provider's address"),
-                    createAuthUri)
+    private var clientMethods: [Served] {
+        [
+            Served(
+                "signInWithIdp", legacy: "verifyAssertion", title: "sign in with a provider's credential", signInWithIdp
             ),
-            (
-                "signupNewUser",
-                Served("signUp", title: "sign up", step: signIn("sign up")) { call in
-                    call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
-                }
-            ),
-            (
-                "verifyPassword",
-                Served(
-                    "signInWithPassword", title: "sign in with a password", step: signIn("sign in by password"),
-                    signInWithPassword)
-            ),
-            (
-                "verifyCustomToken",
-                Served(
-                    "signInWithCustomToken", title: "sign in with a custom token",
-                    step: signIn("sign in by custom token"), signInWithCustomToken)
-            ),
-            (
-                "emailLinkSignin",
-                Served(
-                    "signInWithEmailLink", title: "sign in with a link", step: signIn("sign in by e-mail link"),
-                    signInWithEmailLink)
-            ),
-            (
-                "getOobConfirmationCode",
-                Served("sendOobCode", title: "send a mail", step: call("send e-mail"), sendOobCode)
-            ),
-            (
-                "resetPassword",
-                Served("resetPassword", title: "reset a password", step: call("reset password"), resetPassword)
-            ),
-            (
-                "sendVerificationCode",
-                Served(
-                    "sendVerificationCode", title: "send a text", step: call("send text message"), sendVerificationCode)
-            ),
-            (
-                "verifyPhoneNumber",
-                Served(
-                    "signInWithPhoneNumber", title: "sign in with a phone's code",
-                    step: signIn("sign in by text message"), signInWithPhoneNumber)
-            ),
-            ("getAccountInfo", Served("lookup", title: "who is signed in", step: call("look the user up"), lookup)),
-            ("setAccountInfo", Served("update", title: "change a user", step: call("change user"), update)),
-            ("deleteAccount", Served("delete", title: "delete a user", step: call("delete user"), delete)),
-            ("verifyClient", Served("verifyIosClient") { _ in FirebaseProvider.verifyClient() }),
+            Served(
+                "createAuthUri", legacy: "createAuthUri", title: "begin a provider's sign-in",
+                api: "ask for the provider's address", createAuthUri),
+            Served("signUp", legacy: "signupNewUser", title: "sign up", service: "sign up") { call in
+                call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
+            },
+            Served(
+                "signInWithPassword", legacy: "verifyPassword", title: "sign in with a password",
+                service: "sign in by password", signInWithPassword),
+            Served(
+                "signInWithCustomToken", legacy: "verifyCustomToken", title: "sign in with a custom token",
+                service: "sign in by custom token", signInWithCustomToken),
+            Served(
+                "signInWithEmailLink", legacy: "emailLinkSignin", title: "sign in with a link",
+                service: "sign in by e-mail link", signInWithEmailLink),
+            Served(
+                "sendOobCode", legacy: "getOobConfirmationCode", title: "send a mail", api: "send e-mail", sendOobCode),
+            Served(
+                "resetPassword", legacy: "resetPassword", title: "reset a password", api: "reset password",
+                resetPassword),
+            Served(
+                "sendVerificationCode", legacy: "sendVerificationCode", title: "send a text", api: "send text message",
+                sendVerificationCode),
+            Served(
+                "signInWithPhoneNumber", legacy: "verifyPhoneNumber", title: "sign in with a phone's code",
+                service: "sign in by text message", signInWithPhoneNumber),
+            Served("lookup", legacy: "getAccountInfo", title: "who is signed in", api: "look the user up", lookup),
+            Served("update", legacy: "setAccountInfo", title: "change a user", api: "change user", update),
+            Served("delete", legacy: "deleteAccount", title: "delete a user", api: "delete user", delete),
+            Served("verifyIosClient", legacy: "verifyClient") { _ in FirebaseProvider.verifyClient() },
         ]
     }
 
     /// The methods that apps call and that only version 2 has.
     private var secondMethods: [Served] {
         [
-            Served(
-                ":revokeToken", title: "revoke a provider's token", step: Step(.api, "revoke the provider's token"),
-                revokeToken),
+            Served(":revokeToken", title: "revoke a provider's token", api: "revoke the provider's token", revokeToken),
             Served("/mfaEnrollment:start", startEnrollment),
             Served("/mfaEnrollment:finalize", finalizeEnrollment),
             Served("/mfaEnrollment:withdraw", withdrawEnrollment),
             Served(
-                "/mfaSignIn:start", title: "ask for a second factor", step: Step(.service, "ask for a second factor"),
+                "/mfaSignIn:start", title: "ask for a second factor", service: "ask for a second factor",
                 startSecondFactor),
             Served(
-                "/mfaSignIn:finalize", title: "give a second factor", step: Step(.service, "sign in by second factor"),
+                "/mfaSignIn:finalize", title: "give a second factor", service: "sign in by second factor",
                 finalizeSecondFactor),
             Served("/passkeyEnrollment:start", startPasskeyEnrollment),
             Served("/passkeyEnrollment:finalize", finalizePasskeyEnrollment),
-            Served("/passkeySignIn:start", step: Step(.service, "ask for a passkey"), startPasskeySignIn),
-            Served("/passkeySignIn:finalize", step: Step(.service, "sign in by passkey"), finalizePasskeySignIn),
+            Served("/passkeySignIn:start", service: "ask for a passkey", startPasskeySignIn),
+            Served("/passkeySignIn:finalize", service: "sign in by passkey", finalizePasskeySignIn),
         ]
     }
 
     /// The methods that administrators call, below a project or one of its tenants.
-    private var adminMethods: [(method: String, served: Served)] {
+    private var adminMethods: [Served] {
         [
-            ("POST", Served("/accounts", createAsAdmin)),
-            ("POST", Served("/accounts:lookup", step: Step(.api, "look the user up"), lookup)),
-            ("POST", Served("/accounts:update", step: Step(.api, "change user"), update)),
-            ("POST", Served("/accounts:delete", step: Step(.api, "delete user"), delete)),
-            ("POST", Served("/accounts:sendOobCode", step: Step(.api, "send e-mail"), sendOobCode)),
-            ("POST", Served("/accounts:query", query)),
-            ("GET", Served("/accounts:batchGet", batchGet)),
-            ("POST", Served("/accounts:batchCreate", batchCreate)),
-            ("POST", Served("/accounts:batchDelete", batchDelete)),
+            Served("/accounts", createAsAdmin),
+            Served("/accounts:lookup", api: "look the user up", lookup),
+            Served("/accounts:update", api: "change user", update),
+            Served("/accounts:delete", api: "delete user", delete),
+            Served("/accounts:sendOobCode", api: "send e-mail", sendOobCode),
+            Served("/accounts:query", query),
+            Served("/accounts:batchGet", method: "GET", batchGet),
+            Served("/accounts:batchCreate", batchCreate),
+            Served("/accounts:batchDelete", batchDelete),
         ]
     }
 
@@ -280,22 +263,14 @@ extension FirebaseProvider {
             ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
             ("POST", "/oauthIdpConfigs", createOAuthIdpConfig),
             ("GET", "/oauthIdpConfigs/:config", getOAuthIdpConfig),
-            (
-                "PATCH", "/oauthIdpConfigs/:config",
-                patchOAuthIdpConfig
-            ),
-            (
-                "DELETE", "/oauthIdpConfigs/:config",
-                deleteOAuthIdpConfig
-            ),
+            ("PATCH", "/oauthIdpConfigs/:config", patchOAuthIdpConfig),
+            ("DELETE", "/oauthIdpConfigs/:config", deleteOAuthIdpConfig),
         ] + providerConfigMethods
     }
 
     /// The paths that the service has and Understudy doesn't play: they answer 501, as the official emulator does.
     static let unplayed: [String] =
-        [
-            "/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter",
-        ]
+        ["/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter"]
         + adminVersions.map { "\($0)/projects/:project/identityPlatform:initializeAuth" }
 
     static func notPlayed(_ exchange: Exchange) -> Response {

@@ -13,6 +13,11 @@ struct FirebaseAnswer: Sendable {
     var note: Note?
 }
 
+extension Exchange {
+    /// Whether the request came to an emulator's address, as from SDKs in emulator mode.
+    var isInEmulatorMode: Bool { address.form == .prefix }
+}
+
 /// A call of a method: its project and its body.
 struct FirebaseCall: Sendable {
     let exchange: Exchange
@@ -45,7 +50,7 @@ struct FirebaseCall: Sendable {
 
     /// Whether the request came to an emulator's address, as from SDKs in emulator mode. Only there do we do what only
     /// the official emulator does.
-    var isInEmulatorMode: Bool { exchange.address.form == .prefix }
+    var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
     /// The prefix of the names of the project's resources: with its number, as in production, or its ID, as in the
     /// official emulator. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
@@ -54,7 +59,7 @@ struct FirebaseCall: Sendable {
 
     /// The URL of the page to which links in e-mails lead.
     var actionPage: String {
-        exchange.address.form == .prefix
+        isInEmulatorMode
             ? "\(exchange.address.ownBase)/emulator/action"
             : "\(exchange.address.base(of: project.host))/__/auth/action"
     }

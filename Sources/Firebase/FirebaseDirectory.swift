@@ -89,9 +89,7 @@ struct FirebaseDirectory: UserDirectory {
 
 extension FirebaseProvider {
     /// Returns the projects of the seed in its order, then those that requests have made.
-    package func userDirectories(
-        after cursor: String?, limit: Int, in exchange: Exchange
-    ) throws -> UserDirectoryPage {
+    package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage {
         let world = exchange.world
         let seeded = world.seed[FirebaseSection.self].projects.map(\.id)
         let unseededDefault = projects.defaultProject.flatMap { $0.isSeeded ? nil : $0.id }
@@ -159,28 +157,18 @@ extension User {
     }
 
     fileprivate var facts: [InspectedFact] {
-        var facts = [InspectedFact("User ID", .code(localId))]
-        if let email {
-            facts.append(InspectedFact("Address", .code(email)))
-            facts.append(InspectedFact("Address verified", emailVerified))
-        }
-        if let initialEmail, initialEmail != email {
-            facts.append(InspectedFact("First address", .code(initialEmail)))
-        }
-        if let displayName { facts.append(InspectedFact("Name", displayName)) }
-        if let phoneNumber { facts.append(InspectedFact("Phone number", .code(phoneNumber))) }
-        if let photoUrl { facts.append(InspectedFact("Picture", .code(photoUrl))) }
-        facts.append(InspectedFact("Made", .time(createdAt)))
-        for (name, time) in [
-            ("Last sign-in", lastLoginAt), ("Last refresh", lastRefreshAt),
-            ("Sessions end that began before", validSince),
-        ] {
-            if let time { facts.append(InspectedFact(name, .time(time))) }
-        }
-        if !customClaims.object.isEmpty {
-            facts.append(InspectedFact("Custom claims", .code(JSONValue.object(customClaims.object).text)))
-        }
-        return facts
+        func code(_ label: String, _ text: String?) -> InspectedFact? { text.map { InspectedFact(label, .code($0)) } }
+        func time(_ label: String, _ at: Instant?) -> InspectedFact? { at.map { InspectedFact(label, .time($0)) } }
+        let claims = customClaims.object
+        return [
+            code("User ID", localId), code("Address", email),
+            email == nil ? nil : InspectedFact("Address verified", emailVerified),
+            code("First address", initialEmail == email ? nil : initialEmail),
+            displayName.map { InspectedFact("Name", $0) }, code("Phone number", phoneNumber),
+            code("Picture", photoUrl), time("Made", createdAt), time("Last sign-in", lastLoginAt),
+            time("Last refresh", lastRefreshAt), time("Sessions end that began before", validSince),
+            code("Custom claims", claims.isEmpty ? nil : JSONValue.object(claims).text),
+        ].compactMap { $0 }
     }
 }
 
@@ -192,39 +180,33 @@ extension FirebaseDirectory {
                 InspectedSection("Ways to sign in", about: "None: an anonymous user.", ways(of: user)),
                 InspectedSection("Second factors", about: "None.", user.factors.map { item($0, of: user) }),
                 InspectedSection("Passkeys", about: "None.", user.passkeys.map { item($0, of: user) }),
-                InspectedSection(
-                    "Sessions", about: "None.", sessions.map { item($0, of: user) }, more: moreSessions),
+                InspectedSection("Sessions", about: "None.", sessions.map { item($0, of: user) }, more: moreSessions),
             ], values: FirebaseUserFields.values(of: user), actions: actions(on: user, hasSessions: !sessions.isEmpty))
     }
 
     // MARK: - Sections
 
     private func ways(of user: User) -> [InspectedItem] {
-        var items = user.links.map { link -> InspectedItem in
-            var item = InspectedItem(link.providerId, kind: "identity at a provider")
-            item.facts = [InspectedFact("rawId", .subject(link.rawId))]
-            let others = [("Address", link.email), ("Name", link.displayName), ("User name", link.screenName)]
-            item.facts += others.compactMap { label, text in text.map { InspectedFact(label, .code($0)) } }
-            item.actions = [unlink(link.providerId, "Unlink", user)]
+        func way(
+            _ id: String, kind: String? = nil, _ facts: [InspectedFact], label: String = "Remove"
+        ) -> InspectedItem {
+            var item = InspectedItem(id, kind: kind)
+            (item.facts, item.actions) = (facts, [unlink(id, label, user)])
             return item
         }
+        var items = user.links.map { link in
+            let others = [("Address", link.email), ("Name", link.displayName), ("User name", link.screenName)]
+            return way(
+                link.providerId, kind: "identity at a provider",
+                [InspectedFact("rawId", .subject(link.rawId))]
+                    + others.compactMap { label, text in text.map { InspectedFact(label, .code($0)) } },
+                label: "Unlink")
+        }
         if let password = user.password {
-            var item = InspectedItem("password")
-            item.facts = [InspectedFact("Set", .time(password.updatedAt))]
-            item.actions = [unlink("password", "Remove", user)]
-            items.append(item)
+            items.append(way("password", [InspectedFact("Set", .time(password.updatedAt))]))
         }
-        if user.hasEmailLink {
-            var item = InspectedItem("emailLink", kind: "links sent by e-mail")
-            item.actions = [unlink("emailLink", "Remove", user)]
-            items.append(item)
-        }
-        if let number = user.phoneNumber {
-            var item = InspectedItem("phone")
-            item.facts = [InspectedFact("Phone number", .code(number))]
-            item.actions = [unlink("phone", "Remove", user)]
-            items.append(item)
-        }
+        if user.hasEmailLink { items.append(way("emailLink", kind: "links sent by e-mail", [])) }
+        if let number = user.phoneNumber { items.append(way("phone", [InspectedFact("Phone number", .code(number))])) }
         return items
     }
 

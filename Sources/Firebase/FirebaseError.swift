@@ -43,8 +43,7 @@ struct FirebaseError: Error, Sendable {
         _ code: String, _ detail: String? = nil, status: Int = 400, named statusName: String = "INVALID_ARGUMENT",
         reason: String = "invalid", because diagnosis: String
     ) {
-        self.init(
-            code, detail, status: status, named: statusName, reason: reason, diagnosis: Diagnosis(diagnosis))
+        self.init(code, detail, status: status, named: statusName, reason: reason, diagnosis: Diagnosis(diagnosis))
     }
 
     /// The part of the message before the detail.
@@ -160,7 +159,7 @@ extension FirebaseError {
     static func notAdministrator(_ exchange: Exchange) -> FirebaseError {
         guard exchange.request.header("Authorization") != nil else {
             let hasKey = exchange.request.queryForm["key"] != nil || exchange.request.header("X-Goog-Api-Key") != nil
-            if exchange.address.form != .prefix, hasKey, exchange.address.path.hasPrefix("/v1/") {
+            if !exchange.isInEmulatorMode, hasKey, exchange.address.path.hasPrefix("/v1/") {
                 return exchange.address.path.hasSuffix(":createSessionCookie")
                     ? .keyIsNotEnough : .foreignProject
             }

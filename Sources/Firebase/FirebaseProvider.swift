@@ -252,10 +252,8 @@ extension FirebaseProvider {
     /// Drafts an ID token for a user of the project, found by local ID or e-mail address, or made from the seeded
     /// person with this e-mail address.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
-        // A project that was taken on trust exists from then on.
-        let pool = UserPool(project: wanted.client, tenant: nil)
-        let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
-        guard let project = projects.project(id: wanted.client) ?? (isMade ? Project(unseeded: wanted.client) : nil)
+        guard
+            let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)
         else { throw wanted.noSuchClient("project", hint: "") }
         do { try exchange.admit(project) } catch let error as FirebaseError {
             throw ControlRefusal(ControlAnswer.error(429, "tooManyProjects", error.diagnosis.line, path: "$.client"))

@@ -19,10 +19,8 @@ extension FirebaseCall {
         let refreshToken: String
         let expiresIn: String
 
-        func add(to body: inout JSONObject) {
-            body["idToken"] = .string(idToken)
-            body["refreshToken"] = .string(refreshToken)
-            body["expiresIn"] = .string(expiresIn)
+        var members: JSONObject {
+            JSONObject(["idToken": idToken, "refreshToken": refreshToken, "expiresIn": expiresIn])
         }
     }
 
@@ -33,12 +31,11 @@ extension FirebaseCall {
         case tokens(Tokens)
         case secondFactor(pending: String, factors: [JSONValue])
 
-        func add(to body: inout JSONObject) {
+        var members: JSONObject {
             switch self {
-            case .tokens(let tokens): tokens.add(to: &body)
+            case .tokens(let tokens): tokens.members
             case .secondFactor(let pending, let factors):
-                body["mfaPendingCredential"] = .string(pending)
-                body["mfaInfo"] = .array(factors)
+                JSONObject(["mfaPendingCredential": pending, "mfaInfo": factors])
             }
         }
     }
@@ -154,7 +151,7 @@ extension FirebaseCall {
         switch project.idTokenSignature {
         case .rs256: true
         case .none: false
-        case .auto: exchange.address.form != .prefix
+        case .auto: !exchange.isInEmulatorMode
         }
     }
 

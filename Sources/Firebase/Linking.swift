@@ -21,8 +21,7 @@ struct IdpRequest: Sendable {
     }
 
     func decide(_ tables: inout Transaction, _ creation: Creation, _ call: FirebaseCall) -> Decision {
-        let known = tables.user(
-            User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
+        let known = tables.user(User.Identity(pool: call.pool, providerId: identity.providerId, rawId: identity.rawId))
         if let known, known.disabled { return .refused(.userIsDisabled(known), pendingToken: nil) }
         if let signedIn { return link(to: signedIn, known, &tables, call) }
         if let known {
@@ -50,8 +49,7 @@ struct IdpRequest: Sendable {
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
-        tables.put(
-            PendingCredential(token: token, pool: call.pool, identity: identity, expires: tables.now + lifetime))
+        tables.put(PendingCredential(token: token, pool: call.pool, identity: identity, expires: tables.now + lifetime))
         return token
     }
 

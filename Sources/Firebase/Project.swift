@@ -173,10 +173,8 @@ struct MFA: SchemaObject {
     }
 
     init(_ fields: inout Fields) {
-        state = fields(
-            "state", .choice(["ENABLED", "DISABLED", "MANDATORY"]), default: "DISABLED", "Second factors.")
-        providers = fields(
-            "providers", .set(of: .choice(["phone", "totp"])), default: [], "Kinds of second factor.")
+        state = fields("state", .choice(["ENABLED", "DISABLED", "MANDATORY"]), default: "DISABLED", "Second factors.")
+        providers = fields("providers", .set(of: .choice(["phone", "totp"])), default: [], "Kinds of second factor.")
     }
 
     var isOn: Bool { state != "DISABLED" }
@@ -376,8 +374,7 @@ package struct SignInMethods: SchemaObject {
 
         init(_ fields: inout Fields) {
             isEnabled = fields.enabled()
-            let numbers = fields.map(
-                "testNumbers", of: .text(.nonEmpty), "Phone numbers and the code that each takes.")
+            let numbers = fields.map("testNumbers", of: .text(.nonEmpty), "Phone numbers and the code that each takes.")
             testNumbers = Dictionary(numbers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
     }

@@ -84,11 +84,11 @@ extension FirebaseProvider {
                 let tokens = try call.openSession(
                     user, provider: identity.providerId, secondFactor: signedIn.secondFactor,
                     customClaims: claims, attributes: identity.attributes)
-                tokens.add(to: &body)
+                body.merge(tokens.members)
             } else {
-                try call.signIn(
-                    user, provider: identity.providerId, customClaims: claims, attributes: identity.attributes
-                ).add(to: &body)
+                let result = try call.signIn(
+                    user, provider: identity.providerId, customClaims: claims, attributes: identity.attributes)
+                body.merge(result.members)
             }
             return FirebaseAnswer(body: body)
         }

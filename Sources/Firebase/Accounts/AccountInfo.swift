@@ -141,10 +141,10 @@ extension FirebaseProvider {
         } else if needsTokens || !change.deletedPasskeys.isEmpty {
             // Apple's SDK reads tokens from the answer to the deletion of a passkey, too. A new name or picture is
             // answered without tokens: the next token has it.
-            try call.openSession(
+            let tokens = try call.openSession(
                 changed, provider: provider, secondFactor: signedIn.secondFactor,
-                authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes
-            ).add(to: &body)
+                authTime: needsTokens ? nil : signedIn.authTime, attributes: signedIn.attributes)
+            body.merge(tokens.members)
         }
         return FirebaseAnswer(body: body, diagnosis: diagnosis)
     }

@@ -48,10 +48,9 @@ extension FirebaseProvider {
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         var body = JSONObject(["kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": isNew])
         if try call.wantsSession() {
-            try call.openSession(user, provider: "custom", customClaims: custom).add(to: &body)
+            body.merge(try call.openSession(user, provider: "custom", customClaims: custom).members)
         } else {
-            body["idToken"] = .string(
-                try call.signInWithoutSession(user, provider: "custom", customClaims: custom))
+            body["idToken"] = .string(try call.signInWithoutSession(user, provider: "custom", customClaims: custom))
         }
         return FirebaseAnswer(body: body)
     }

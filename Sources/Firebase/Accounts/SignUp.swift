@@ -61,12 +61,11 @@ extension FirebaseProvider {
         let tokens = try call.openSession(
             user, provider: "password", secondFactor: signedIn?.secondFactor,
             customClaims: agreed?.claims ?? JSONObject())
-        var body = JSONObject([
-            "kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId, "email": user.email ?? email,
-            "displayName": user.displayName,
-        ])
-        tokens.add(to: &body)
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer(
+            [
+                "kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId,
+                "email": user.email ?? email, "displayName": user.displayName,
+            ], and: tokens.members)
     }
 
     private func signUpAnonymously(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -82,9 +81,8 @@ extension FirebaseProvider {
         }
         call.tell(.create, user)
         let tokens = try call.openSession(user, provider: "anonymous")
-        var body = JSONObject(["kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId])
-        tokens.add(to: &body)
-        return FirebaseAnswer(body: body)
+        return FirebaseAnswer(
+            ["kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId], and: tokens.members)
     }
 
     func signInWithPassword(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -123,7 +121,7 @@ extension FirebaseProvider {
         }
         let wantsSession = try call.wantsSession()
         if wantsSession || !call.secondFactors(of: agreed.user, after: "password").isEmpty {
-            try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims).add(to: &body)
+            body.merge(try call.signIn(agreed.user, provider: "password", customClaims: agreed.claims).members)
         } else {
             body["idToken"] = .string(
                 try call.signInWithoutSession(agreed.user, provider: "password", customClaims: agreed.claims))

@@ -61,8 +61,7 @@ private struct AccountImport: Sendable {
         for name in ["createdAt", "lastLoginAt", "validSince"] { _ = try item.integer(name) }
         for (name, field) in [("passwordHash", "password"), ("salt", "salt")] {
             guard let text = try item.text(name), ImportedHash.bytes(text) == nil else { continue }
-            throw .wrongType(
-                item.place(field), "TYPE_BYTES", .string(text), because: "Base64 decoding failed for")
+            throw .wrongType(item.place(field), "TYPE_BYTES", .string(text), because: "Base64 decoding failed for")
         }
     }
 
@@ -150,8 +149,7 @@ extension User {
         guard let localId = try item.text("localId") else {
             throw FirebaseError("localId is missing", because: "each user needs a localId")
         }
-        self.init(
-            localId: localId, in: pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
+        self.init(localId: localId, in: pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
         if let tenant = try item.text("tenantId"), tenant != pool.tenant {
             throw FirebaseError(
                 "Tenant id in userInfo does not match the tenant id in request.",

@@ -13,8 +13,7 @@ extension FirebaseProvider {
         try call.checkRoom()
         let wanted = try call.text("localId")
         guard wanted == nil || !call.has("idToken") else {
-            throw FirebaseError(
-                "UNEXPECTED_PARAMETER", "User ID", because: "idToken says already whose account it is")
+            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "idToken says already whose account it is")
         }
         let change = try AdminChange(call)
         let user = try call.update { tables -> User in
@@ -202,9 +201,7 @@ struct AdminChange: Sendable {
     }
 
     /// Changes `user`, unless another user has the address, the number or the identity already.
-    func apply(
-        to user: inout User, _ tables: inout Transaction
-    ) throws(FirebaseError) {
+    func apply(to user: inout User, _ tables: inout Transaction) throws(FirebaseError) {
         if let email, email != user.email {
             // This holds even if users may share addresses: shared ones come from providers and imports.
             if let owner = tables.user(email: email, in: user.pool), owner.key != user.key {

@@ -84,9 +84,7 @@ struct ProviderConfig: PoolRow {
     }
 
     /// Checks that a provider can be made of the settings.
-    private static func check<Source: KnownSource>(
-        _ type: Source.Type, _ config: JSONObject
-    ) throws(FirebaseError) {
+    private static func check<Source: KnownSource>(_ type: Source.Type, _ config: JSONObject) throws(FirebaseError) {
         guard let issue = Source.schema.issues(in: seed(type, config)).first else { return }
         throw FirebaseError("INVALID_CONFIG", because: "the seed would have \(issue.description)")
     }
@@ -371,9 +369,7 @@ extension OAuthIdpConfig {
     }
 
     /// Sets the fields that `isNamed` names to the body's values. A named field that the body lacks is cleared.
-    fileprivate mutating func change(
-        _ call: FirebaseCall, _ isNamed: (String) -> Bool
-    ) throws(FirebaseError) {
+    fileprivate mutating func change(_ call: FirebaseCall, _ isNamed: (String) -> Bool) throws(FirebaseError) {
         if isNamed("displayName") { displayName = try call.text("displayName") }
         if isNamed("enabled") { isEnabled = try call.flag("enabled") ?? false }
         if isNamed("clientId") { clientID = try call.text("clientId") ?? "" }
@@ -487,8 +483,7 @@ extension FirebaseProvider {
         let after = call.exchange.request.queryForm["pageToken"] ?? ""
         let place = OAuthIdpConfig.place(in: call.pool)
         let configs = call.read { tables in
-            tables.rows(
-                OAuthIdpConfig.order, prefix: place, after: place + after, limit: call.pageSize + 1)
+            tables.rows(OAuthIdpConfig.order, prefix: place, after: place + after, limit: call.pageSize + 1)
         }.map(\.row)
         return call.page(configs, in: "oauthIdpConfigs", id: \.id) { $0.document(in: call) }
     }

@@ -77,9 +77,7 @@ extension TableReading where Self: ~Copyable {
 
 extension Transaction {
     /// Marks a code as used. A code works once.
-    fileprivate mutating func use(
-        _ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool
-    ) throws(FirebaseError) {
+    fileprivate mutating func use(_ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool) throws(FirebaseError) {
         var mail = try mail(code, [kind], in: pool)
         mail.isUsed = true
         put(mail)
@@ -233,15 +231,15 @@ extension FirebaseProvider {
         } who: {
             (user: $0.0, isNew: $0.1)
         }
-        var body = JSONObject([
-            "kind": "identitytoolkit#EmailLinkSigninResponse", "localId": user.localId, "email": email,
-            "isNewUser": isNew,
-        ])
-        try call.signIn(
+        let result = try call.signIn(
             agreed?.user ?? user, provider: "password", customClaims: agreed?.claims ?? JSONObject()
-        ).add(to: &body)
+        ).members
         // Recorded as `first-factor/email-link#sign-in-link-el`.
-        if !call.isInEmulatorMode, body["mfaPendingCredential"] != nil { body["isNewUser"] = nil }
-        return FirebaseAnswer(body: body)
+        let tellsNew = call.isInEmulatorMode || result["mfaPendingCredential"] == nil
+        return FirebaseAnswer(
+            [
+                "kind": "identitytoolkit#EmailLinkSigninResponse", "localId": user.localId, "email": email,
+                "isNewUser": tellsNew ? isNew : nil,
+            ], and: result)
     }
 }

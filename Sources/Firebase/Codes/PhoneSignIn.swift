@@ -55,9 +55,7 @@ extension FirebaseCall {
 
     /// Returns the number that a code proves. The code works once. As in production, a test number's code works again
     /// for a second factor.
-    func verifyCode(
-        session: String?, code: String?, isSecondFactor: Bool = false
-    ) throws -> String {
+    func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }
         return try update { tables -> String in
@@ -136,11 +134,10 @@ extension FirebaseProvider {
                 ["temporaryProof": proof, "temporaryProofExpiresIn": "3600", "phoneNumber": phoneNumber],
                 diagnosis: Diagnosis("another user has this number: sign in with the temporary proof instead"))
         case .done(let user, let isNew):
-            var body = JSONObject(["localId": user.localId, "isNewUser": isNew, "phoneNumber": phoneNumber])
-            try call.signIn(
-                agreed?.user ?? user, provider: "phone", customClaims: agreed?.claims ?? JSONObject()
-            ).add(to: &body)
-            return FirebaseAnswer(body: body)
+            let result = try call.signIn(
+                agreed?.user ?? user, provider: "phone", customClaims: agreed?.claims ?? JSONObject())
+            return FirebaseAnswer(
+                ["localId": user.localId, "isNewUser": isNew, "phoneNumber": phoneNumber], and: result.members)
         }
     }
 }
@@ -159,9 +156,7 @@ private struct PhoneSignIn: Sendable {
     let hasProof: Bool
     let isReauthentication: Bool
 
-    func decide(
-        _ tables: inout Transaction, _ creation: Creation, _ pool: UserPool
-    ) throws(FirebaseError) -> Decision {
+    func decide(_ tables: inout Transaction, _ creation: Creation, _ pool: UserPool) throws(FirebaseError) -> Decision {
         let unknown = FirebaseError("USER_NOT_FOUND", because: "no user has this number, and none is to be made")
         let owner = tables.user(phoneNumber: phoneNumber, in: pool)
         if let owner, owner.disabled {

@@ -32,8 +32,7 @@ struct AppleSource: KnownSource {
 
     init(_ fields: inout Fields) {
         isEnabled = fields.enabled()
-        bundleIDs = fields(
-            "bundleIDs", .set(of: .text(.identifier)), default: [], "App IDs whose ID tokens are taken.")
+        bundleIDs = fields("bundleIDs", .set(of: .text(.identifier)), default: [], "App IDs whose ID tokens are taken.")
         servicesID = fields.optional("servicesID", .text(.identifier), "The Services ID.")
         teamID = fields.optional("teamID", .text(AppleSource.identifier), "The Team ID.")
         keyID = fields.optional("keyID", .text(AppleSource.identifier), "The key ID.")
@@ -95,9 +94,7 @@ struct AppleSource: KnownSource {
             ])
     }
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity {
         if credential.fields["access_token"] == "" {
             throw FirebaseError.invalidIdP(
                 "Invalid OAuth response from apple.com",
@@ -144,9 +141,7 @@ struct AppleSource: KnownSource {
         let seed = call.exchange.world.seed
         guard seed.section(named: "apple")?.issuerFollowsRequest ?? false else { return [own] }
         let address = call.exchange.address
-        return [
-            own, address.base(of: AppleSource.host), address.subdomainBase(of: AppleSource.host),
-        ]
+        return [own, address.base(of: AppleSource.host), address.subdomainBase(of: AppleSource.host)]
     }
 
     // MARK: - The token endpoint

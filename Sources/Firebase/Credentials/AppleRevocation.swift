@@ -45,9 +45,7 @@ extension AppleSource: RevokingSource {
 
     /// Posts a token to the revocation endpoint. Apple answers 200 to any token, so trying several clients does no
     /// harm.
-    private func post(
-        _ token: String, type: String, client: String, _ call: FirebaseCall
-    ) async throws(FirebaseError) {
+    private func post(_ token: String, type: String, client: String, _ call: FirebaseCall) async throws(FirebaseError) {
         let secret = try clientSecret(client, call)
         let answer = await call.exchange.fetch(
             form: [("client_id", client), ("client_secret", secret), ("token", token), ("token_type_hint", type)],

@@ -51,9 +51,7 @@ struct FacebookSource: ClientSource {
             ])
     }
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity {
         let secret = secret(in: call)
         if let idToken = credential["id_token"], credential["access_token"] == nil {
             return try await limitedIdentity(idToken, credential, call)

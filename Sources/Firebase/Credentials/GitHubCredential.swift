@@ -51,9 +51,7 @@ struct GitHubSource: ClientSource {
             ])
     }
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         let secret = secret(in: call)
         var text = credential["access_token"]
         if let code = credential["code"], let redirectURI = credential.redirectURI {

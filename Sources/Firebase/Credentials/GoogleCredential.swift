@@ -57,9 +57,7 @@ struct GoogleSource: KnownSource {
             ])
     }
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         var (idToken, accessToken) = (credential["id_token"], credential["access_token"])
         var answer = JSONObject()
         if let code = credential["code"], let redirectURI = credential.redirectURI {
@@ -103,9 +101,7 @@ struct GoogleSource: KnownSource {
         return identity
     }
 
-    private func claims(
-        of idToken: String, _ call: FirebaseCall
-    ) async throws(FirebaseError) -> JSONObject {
+    private func claims(of idToken: String, _ call: FirebaseCall) async throws(FirebaseError) -> JSONObject {
         guard let token = try? JWS(parsing: idToken) else {
             throw .invalidIdP(
                 "Unable to parse Google id_token: \(idToken.prefix(2000))",
@@ -126,9 +122,7 @@ struct GoogleSource: KnownSource {
         return token.claims
     }
 
-    private func profile(
-        of accessToken: String, _ call: FirebaseCall
-    ) async throws(FirebaseError) -> JSONObject {
+    private func profile(of accessToken: String, _ call: FirebaseCall) async throws(FirebaseError) -> JSONObject {
         let query = Form(fields: [Form.Field(name: "access_token", value: accessToken)]).encoded
         let info = await call.exchange.fetch("GET", "oauth2.googleapis.com", "/tokeninfo?\(query)")
         guard info.status == 200 else {
@@ -144,9 +138,7 @@ struct GoogleSource: KnownSource {
         return answer.document?.object ?? JSONObject()
     }
 
-    private func checkAudience(
-        _ audience: String, _ kind: String, _ call: FirebaseCall
-    ) throws(FirebaseError) {
+    private func checkAudience(_ audience: String, _ kind: String, _ call: FirebaseCall) throws(FirebaseError) {
         guard !clientIDs.contains(audience) else { return }
         throw .invalidIdP(
             "Invalid Idp Response: the Google \(kind) is not allowed to be used with this application. Its audience (OAuth "

@@ -97,8 +97,7 @@ extension FirebaseCall {
         }
         let now = exchange.world.now
         guard let reason = staleness(claims, now) else { return }
-        throw .invalidIdP(
-            "ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
+        throw .invalidIdP("ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
     }
 
     /// Returns the reason why the token's times aren't valid; `nil` if they are.

@@ -9,13 +9,9 @@ protocol IdentitySource: Sendable {
 
     /// Returns the address at which the web flow begins. `scopes` are asked for beside those that Firebase needs
     /// itself.
-    func authorization(
-        scopes: [String], in exchange: Exchange
-    ) async throws -> WebAuthorization
+    func authorization(scopes: [String], in exchange: Exchange) async throws -> WebAuthorization
     /// Returns the person's identity that a credential shows.
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws -> FederatedIdentity
+    func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity
 }
 
 /// A provider that Firebase knows by name. A project has each at most once, in the seed.
@@ -149,9 +145,7 @@ extension FirebaseProvider {
     }
 
     /// Returns a provider that Firebase knows by name: as an administrator has configured it, or as the seed has.
-    func knownSource(
-        _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
-    ) -> (any KnownSource)? {
+    func knownSource(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange) -> (any KnownSource)? {
         let key = ProviderConfig.Key(pool: pool, kind: .known, id: id)
         guard let config = exchange.world.read({ $0.find(ProviderConfig.self, key) }) else {
             return project.providers.source(id)

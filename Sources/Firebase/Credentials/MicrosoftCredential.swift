@@ -56,9 +56,7 @@ struct MicrosoftSource: ClientSource {
             ])
     }
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws(FirebaseError) -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws(FirebaseError) -> FederatedIdentity {
         guard let code = credential["code"], let redirectURI = credential.redirectURI else {
             throw FirebaseProvider.noCredential(credential)
         }

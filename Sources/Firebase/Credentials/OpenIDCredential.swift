@@ -60,9 +60,7 @@ struct OpenIDSource: IdentitySource {
 
     // MARK: - The web flow
 
-    func authorization(
-        scopes: [String], in exchange: Exchange
-    ) async throws(FirebaseError) -> WebAuthorization {
+    func authorization(scopes: [String], in exchange: Exchange) async throws(FirebaseError) -> WebAuthorization {
         let issuer = try await issuer(exchange)
         guard let endpoint = issuer.endpoint("authorization_endpoint") else {
             throw unreachable("it has no authorization_endpoint")
@@ -100,9 +98,7 @@ struct OpenIDSource: IdentitySource {
 
     // MARK: - The credential
 
-    func identity(
-        of credential: Credential, in call: FirebaseCall
-    ) async throws -> FederatedIdentity {
+    func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity {
         let code = credential["code"]
         guard credential["id_token"] != nil || (code != nil && credential.redirectURI != nil) else {
             throw FirebaseProvider.noCredential(credential)

@@ -247,10 +247,7 @@ extension FirebaseProvider {
 
     private func exportArchive(_ exchange: Exchange, _ query: ExportQuery) throws -> Response {
         let id = query.project ?? projects.defaultProject?.id ?? ""
-        // A project that was taken on trust exists from then on.
-        let pool = UserPool(project: id, tenant: nil)
-        let isMade = exchange.world.read { $0.find(UnseededPool.self, pool) != nil }
-        guard let project = projects.project(id: id) ?? (isMade ? Project(unseeded: id) : nil) else {
+        guard let project = projects.project(id: id) ?? projects.existing(id, in: exchange.world) else {
             return ControlAnswer.error(
                 404, "noSuchProject", "there is no project \(Diagnosis.quote(id))", path: "$.project")
         }

@@ -137,9 +137,7 @@ extension FirebaseCall {
         _ = try await ask(uri) { try functionToken(event, for: uri, aboutMessage: claims) }
     }
 
-    private func ask(
-        _ uri: String, _ token: () throws -> String
-    ) async throws -> JSONObject {
+    private func ask(_ uri: String, _ token: () throws -> String) async throws -> JSONObject {
         let body: JSONValue = ["data": ["jwt": .string(try token())]]
         let message = OutgoingMessage(to: uri, contentType: "application/json", body: Array(body.text.utf8))
         switch await exchange.ask(message, seconds: FirebaseCall.patience) {
@@ -178,7 +176,7 @@ extension FirebaseCall {
         }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =
-            exchange.address.form == .prefix
+            exchange.isInEmulatorMode
             ? "((HTTP request to \(uri) returned HTTP error \(answer.status): \(text)))"
             : "HTTP Cloud Function returned an error: \(text)"
         return .function(detail, "the function \(uri) refused with status \(answer.status)")

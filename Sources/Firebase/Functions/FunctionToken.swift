@@ -38,9 +38,7 @@ extension FirebaseCall {
         try signed(event, for: uri, claims)
     }
 
-    private func signed(
-        _ event: BlockingFunctions.Event, for uri: String, _ own: JSONObject
-    ) throws -> String {
+    private func signed(_ event: BlockingFunctions.Event, for uri: String, _ own: JSONObject) throws -> String {
         let (now, eventID) = try update { tables in (tables.now, Base64URL.encode(tables.random.bytes(16))) }
         var claims = JSONObject([
             ("iss", .string(project.issuer)), ("aud", .string(uri)), ("iat", .numericDate(now)),

@@ -50,8 +50,7 @@ extension FirebaseCall {
                 "eventType": "providers/firebase.auth/eventTypes/user.\(kind.rawValue)",
                 "data": FirebaseCall.eventData(user),
             ])
-            exchange.send(
-                OutgoingMessage(to: url, contentType: "application/json", body: Array(body.text.utf8)))
+            exchange.send(OutgoingMessage(to: url, contentType: "application/json", body: Array(body.text.utf8)))
         }
     }
 

@@ -54,9 +54,7 @@ extension NotificationSettings {
     /// the body has.
     ///
     /// - Throws: `INVALID_ARGUMENT`. The values that production refuses aren't documented.
-    func changed(
-        by given: MessageFields?, _ mask: UpdateMask?
-    ) throws(FirebaseError) -> NotificationSettings {
+    func changed(by given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) -> NotificationSettings {
         var settings = self
         let mail = try given?.nested("sendEmail")
         if try NotificationSettings.sets("defaultLocale", given, "notification", mask) {

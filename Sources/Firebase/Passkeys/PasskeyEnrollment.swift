@@ -26,9 +26,7 @@ extension FirebaseProvider {
                 "displayName": .string(user.displayName ?? name),
             ],
             "challenge": .string(try call.makeChallenge(for: user.localId)),
-            "pubKeyCredParams": [
-                ["type": "public-key", "alg": -7], ["type": "public-key", "alg": -257],
-            ],
+            "pubKeyCredParams": [["type": "public-key", "alg": -7], ["type": "public-key", "alg": -257]],
             "timeout": FirebaseProvider.passkeyTimeout,
             "excludeCredentials": .array(known.map { ["type": "public-key", "id": .string(Base64.encode($0))] }),
             // A sign-in doesn't name the user, so the authenticator must know the user.
@@ -65,9 +63,8 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        var body = JSONObject(["localId": user.localId])
-        try call.openSession(user, provider: "passkey", secondFactor: signedIn.secondFactor).add(to: &body)
-        return FirebaseAnswer(body: body)
+        let tokens = try call.openSession(user, provider: "passkey", secondFactor: signedIn.secondFactor)
+        return FirebaseAnswer(["localId": user.localId], and: tokens.members)
     }
 
     /// Returns the passkey that an authenticator has made.
@@ -90,7 +87,6 @@ extension FirebaseProvider {
         guard id == response.id else {
             throw FirebaseError.invalidAuthenticator("id isn't the ID of the credential in attestationObject")
         }
-        return Passkey(
-            id: id, name: name, publicKey: Base64URL.encode(made.publicKey), signCount: made.signCount)
+        return Passkey(id: id, name: name, publicKey: Base64URL.encode(made.publicKey), signCount: made.signCount)
     }
 }

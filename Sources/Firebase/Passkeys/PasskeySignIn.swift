@@ -46,9 +46,8 @@ extension FirebaseProvider {
             return user
         }
         let agreed = try await call.agreeing(user, SignInEvent(method: "passkey"))
-        var body = JSONObject()
-        try call.openSession(agreed.user, provider: "passkey", customClaims: agreed.claims).add(to: &body)
-        return FirebaseAnswer(body: body)
+        let tokens = try call.openSession(agreed.user, provider: "passkey", customClaims: agreed.claims)
+        return FirebaseAnswer(body: tokens.members)
     }
 
     /// Returns the authenticator's proof; `nil` for a fake passkey.

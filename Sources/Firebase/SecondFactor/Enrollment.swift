@@ -31,8 +31,7 @@ extension FirebaseProvider {
             let number = try phone.text("phoneNumber") ?? ""
             try checkFree(number, signedIn.user)
             try checkCount(.phone(number), of: signedIn.user)
-            let session = try await call.sendCode(
-                to: number, for: .enrollment, lifetime: FirebaseProvider.textWindow)
+            let session = try await call.sendCode(to: number, for: .enrollment, lifetime: FirebaseProvider.textWindow)
             return FirebaseAnswer(["phoneSessionInfo": JSONObject(["sessionInfo": session])])
         }
         guard call.has("totpEnrollmentInfo") else {

@@ -256,9 +256,7 @@ extension MFAConfig {
 
     /// Reads the settings of authenticator apps. A configuration without `totpProviderConfig` is ignored (recorded as
     /// `config#write-totp-without-provider-config`).
-    private static func apps(
-        _ given: MessageFields?, _ message: String
-    ) throws(FirebaseError) -> AuthenticatorApps? {
+    private static func apps(_ given: MessageFields?, _ message: String) throws(FirebaseError) -> AuthenticatorApps? {
         for config in try given?.list("providerConfigs") ?? [] {
             guard let app = try config.nested("totpProviderConfig") else { continue }
             let intervals = try app.integer("adjacentIntervals")

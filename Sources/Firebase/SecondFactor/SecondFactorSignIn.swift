@@ -106,8 +106,7 @@ extension FirebaseProvider {
         } else {
             throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
         }
-        let agreed = try await call.agreeing(
-            user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
+        let agreed = try await call.agreeing(user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
         // Production signs in a user who was disabled, or got another password, after the first factor:
         // https://github.com/t-k/fireemu, conformance/auth-mfa-production.json, `interactions#finalize-x-disabled` and
         // `#finalize-x-after-password-change`. The official emulator checks again.

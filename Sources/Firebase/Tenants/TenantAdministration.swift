@@ -117,9 +117,7 @@ extension Tenant {
         ]
 
     /// Sets the fields that the mask names.
-    fileprivate mutating func change(
-        _ call: FirebaseCall, _ mask: UpdateMask, now: Instant
-    ) throws(FirebaseError) {
+    fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: Instant) throws(FirebaseError) {
         if !call.isInEmulatorMode, let name = call.fields.names.first(where: { !Tenant.fields.contains($0) }) {
             throw .unknownName(name, at: "tenant")
         }
@@ -137,8 +135,7 @@ extension Tenant {
         }
         if mask.names("testPhoneNumbers") { testNumbers = try TestNumbers.read(call.map("testPhoneNumbers")) }
         try mfa.change(call.nested("mfaConfig"), mask, at: "mfaConfig", message: "tenant.mfa_config")
-        try others.change(
-            call.fields.members, of: "tenant", mask, fields: Tenant.otherFields, now: now.textOfTimestamp)
+        try others.change(call.fields.members, of: "tenant", mask, fields: Tenant.otherFields, now: now.textOfTimestamp)
         isImplicit = false
     }
 

@@ -33,7 +33,7 @@ extension FirebaseProvider {
     ) throws(FirebaseError) -> String? {
         // The part behind a colon is the action on the tenant.
         var named = exchange.parameters["tenant"].map { String($0.prefix { $0 != ":" }) }
-        let isInEmulatorMode = exchange.address.form == .prefix
+        let isInEmulatorMode = exchange.isInEmulatorMode
         // A user who is created below a tenant is created there, whatever the body names:
         // `tenant/admin-accounts#create-in-a-body-tenant-b`.
         let isCreation = named != nil && exchange.address.path.hasSuffix("/accounts")
@@ -82,7 +82,7 @@ extension FirebaseProvider {
             return FirebaseCall(exchange, project: project, isAdmin: isAdmin, body: body, idToken: idToken)
         }
         let tenant = try tenant(id, of: project, in: exchange)
-        let isInEmulatorMode = exchange.address.form == .prefix
+        let isInEmulatorMode = exchange.isInEmulatorMode
         guard takesDisabled || !tenant.isDisabled else {
             throw FirebaseError(
                 isInEmulatorMode ? "PROJECT_DISABLED" : "TENANT_DISABLED",
@@ -103,7 +103,7 @@ extension FirebaseProvider {
             (tables.find(Tenant.self, pool), tables.find(DeletedTenant.self, pool) != nil)
         }
         if let known { return known }
-        if isDeleted, exchange.address.form != .prefix {
+        if isDeleted, !exchange.isInEmulatorMode {
             throw FirebaseError("TENANT_DELETED", because: "the tenant \(Diagnosis.quote(id)) was deleted")
         }
         guard projects.takesUnknownTenant(id, of: project, at: exchange.address) else {

@@ -28,9 +28,7 @@ extension FirebaseProvider {
         ]
     }
 
-    static func problem(
-        _ status: Int, _ title: String, _ diagnosis: Diagnosis, then answer: [HTML] = []
-    ) -> Response {
+    static func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis, then answer: [HTML] = []) -> Response {
         Page.response(
             title: title, status: status, look: .firebase,
             [.tag("h1", [], title), Page.why(diagnosis)] + answer
@@ -69,8 +67,7 @@ extension FirebaseProvider {
         let source: Result<WebAuthorization, FirebaseError> = try await authorization(providerId, scopes, call)
         let flow = try exchange.world.update { tables in
             let token = "\(project.id)." + Base64URL.encode(tables.random.bytes(24))
-            var flow = WebFlow(
-                form, project, in: call.pool, token: token, destination: destination, now: tables.now)
+            var flow = WebFlow(form, project, in: call.pool, token: token, destination: destination, now: tables.now)
             if case .success(let authorization) = source, authorization.needsNonce {
                 flow.nonce = Hex.encode(tables.random.bytes(32))
             }
@@ -83,8 +80,7 @@ extension FirebaseProvider {
             let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
             let response = Response.redirect(to: url)
             guard !reserved.isEmpty else { return response }
-            return response.noted(
-                Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
+            return response.noted(Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
             if project.takesFakes, configuredSource(providerId, of: call.project, flow.pool, in: exchange) == nil {
                 return try fakeSignIn(exchange, flow, project)
@@ -112,8 +108,7 @@ extension FirebaseProvider {
         title: "Signing in…", look: .firebase,
         [
             .tag("h1", [], "Signing in…"),
-            .tag(
-                "p", [("id", "answer")], "The provider's answer is read from the address of this page."),
+            .tag("p", [("id", "answer")], "The provider's answer is read from the address of this page."),
             .script(
                 """
                 (function(){var answer=location.hash.slice(1);\
@@ -216,8 +211,7 @@ extension FirebaseProvider {
         let query = fields.map { "\($0.name)=\(PercentCoding.encode($0.bytes))" }.joined(separator: "&")
         let callback =
             "\(exchange.address.base(of: WebAddress(flow.redirectURI)?.host ?? ""))/__/auth/callback?\(query)"
-        return .redirect(
-            to: "\(scheme)://firebaseauth/link?deep_link_id=\(PercentCoding.encode(Array(callback.utf8)))")
+        return .redirect(to: "\(scheme)://firebaseauth/link?deep_link_id=\(PercentCoding.encode(Array(callback.utf8)))")
     }
 }
 

@@ -8,8 +8,7 @@ import Worlds
 
 /// A sign-in over the web handler or createAuthUri, from its beginning to verifyAssertion.
 struct WebFlow: TokenRow {
-    static let table = Table<WebFlow>(
-        "firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let table = Table<WebFlow>("firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
 
     /// The receiver of the answer.
@@ -52,9 +51,7 @@ struct WebFlow: TokenRow {
 
 extension WebFlow {
     /// Reads a request to the handler.
-    init(
-        _ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant
-    ) {
+    init(_ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant) {
         self.init(
             token: token, pool: pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
             redirectURI: project.handler, sessionHash: form["sessionId"].flatMap { $0.isEmpty ? nil : $0 },
