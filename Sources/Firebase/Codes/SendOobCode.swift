@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // The method accounts:sendOobCode (getOobConfirmationCode):
 // https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode
