@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OAuth
 import Time
+import Worlds
 
 // https://datatracker.ietf.org/doc/html/rfc8628
 
