@@ -61,7 +61,7 @@ extension ControlAPI {
                             .required("withdrawn", .boolean, "Whether it had begun."),
                         ])), gone,
                 ]
-            ) { try withdrawScenario($0) },
+            ) { try await withdrawScenario($0) },
         ]
     }
 
@@ -115,10 +115,10 @@ extension ControlAPI {
     }
 
     /// Withdraws the scenario's faults and outcomes, and moves the clock back. Its other effects stay.
-    private func withdrawScenario(_ exchange: Exchange) throws -> Response {
+    private func withdrawScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([
-            "scenario": .string(scenario.name), "withdrawn": .bool(try scenario.withdraw(from: exchange.world)),
+            "scenario": .string(scenario.name), "withdrawn": .bool(try await scenario.end(in: exchange.world)),
         ])
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import Understudy
@@ -64,6 +65,28 @@ struct ScenarioTests {
             let token = try Site.signIn(at: provider, fixture.client)["id_token"] ?? ""
             #expect(AppleFixture.claims(token)["nonce"] as? String == "not-")
         }
+    }
+
+    @Test(
+        "starts at the same time don't add up: the scenario's orders are there once, and one end takes them all",
+        .oneProcess("replicas don't wait for each other's starts"))
+    func startsAtTheSameTime() throws {
+        let path = "\(FaultFixture.api)/scenarios/provider-outage"
+        let statuses = Mutex<[Int]>([])
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 16
+        for _ in 0..<24 {
+            queue.addOperation {
+                let status = try? fixture.client.post(path, json: [:] as [String: String]).status
+                statuses.withLock { $0.append(status ?? 0) }
+            }
+        }
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(statuses.withLock { $0 } == Array(repeating: 200, count: 24))
+        let faults = try fixture.client.get("\(FaultFixture.api)/faults").json["faults"] as? [Any]
+        #expect(faults?.count == 1)
+        #expect(try fixture.client.delete(path).json["withdrawn"] as? Bool == true)
+        #expect((try fixture.client.get("\(FaultFixture.api)/faults").json["faults"] as? [Any])?.isEmpty == true)
     }
 
     @Test("replayed code", arguments: ["apple", "github", "google", "facebook"])

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Synchronization
 import Time
 import Worlds
 
@@ -26,12 +27,51 @@ extension World {
     package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
+/// Lets the scenarios of a world start and end one after the other, in the order in which they were asked for. Two starts
+/// of a scenario at the same time would otherwise both add their orders. Starts at another replica aren't waited for.
+final class ScenarioTurns: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `operation` when all that were asked for earlier have ended.
+    func run<Success>(_ operation: () async throws -> Success) async rethrows -> Success {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                defer { state.isTaken = true }
+                if state.isTaken { state.waiting.append(continuation) }
+                return !state.isTaken
+            }
+            if isFree { continuation.resume() }
+        }
+        defer {
+            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                guard !state.waiting.isEmpty else {
+                    state.isTaken = false
+                    return nil
+                }
+                return state.waiting.removeFirst()
+            }
+            next?.resume()
+        }
+        return try await operation()
+    }
+}
+
 extension Scenario {
+    /// Ends the scenario in `world`, as `withdraw` says, when starts that were asked for earlier are done.
+    package func end(in world: World) async throws -> Bool {
+        try await world.state.scenarioTurns.run { try withdraw(from: world) }
+    }
+
     /// Withdraws the faults and outcomes that the scenario has ordered in `world`, and moves the clock back by as much
     /// as it has moved it. The results of its other calls, such as a user that was made, stay. Returns `false` when
     /// there is nothing to withdraw.
     @discardableResult
-    package func withdraw(from world: World) throws(StoreFailure) -> Bool {
+    func withdraw(from world: World) throws(StoreFailure) -> Bool {
         try world.update { tables in
             guard let orders = tables[PlayedScenarios.self].orders.removeValue(forKey: name) else { return false }
             for fault in orders.faults { _ = tables.faults.remove(fault) }

@@ -133,6 +133,10 @@ package struct Scenario: Sendable {
     /// - Throws: `Failure`, or a `StoreFailure`.
     package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
         try check(values)
+        try await world.state.scenarioTurns.run { try await makeCalls(in: world, with: values, by: network) }
+    }
+
+    private func makeCalls(in world: World, with values: JSONObject, by network: any Network) async throws {
         try withdraw(from: world)
         let settings = parameters.map { (name: $0.name, value: values[$0.name]?.string ?? $0.fallback) }
         for call in calls {

@@ -235,6 +235,7 @@ final class WorldState: Sendable {
     let inboxListeners: Listeners
     let inboxSize: MailBudget.Part
     let preparation = Preparation()
+    let scenarioTurns = ScenarioTurns()
     let streams = OpenStreams()
     let store: WorldStore
     /// Whether other daemons may change the world.
