@@ -9,9 +9,10 @@ import Synchronization
 package final class WorkThreads: Sendable {
     /// The threads for whole requests that wait for stores.
     package static let shared = WorkThreads(limit: 64)
-    /// The threads for requests that wait for a file on this machine. More threads would only wait for each other,
-    /// because most requests are for the same world.
-    package static let local = WorkThreads(limit: 4)
+    /// The threads for requests that wait for a file on this machine: one commits while the other signs. More would only
+    /// wait for each other, because most requests are for the same world: with four, a GitHub sign-in takes 1.6 times the
+    /// processor time.
+    package static let local = WorkThreads(limit: 2)
 
     private struct State {
         var works: [@Sendable () -> Void] = []

@@ -33,7 +33,7 @@ package protocol Archive: SharedTexts, AnyObject {
     ///
     /// When the world has a later version, the outcome is `conflict`, and the caller undoes what `make` did. With
     /// `isLocking`, nobody else can change the world meanwhile, and `make` gets the changes that others have made
-    /// before.
+    /// before. The first attempt doesn't lock, which saves a round trip.
     ///
     /// - Throws: The error of `make`, or the reason why the change isn't committed; `unknown` when it can't be
     ///   determined whether it is.
@@ -58,6 +58,8 @@ package protocol Archive: SharedTexts, AnyObject {
 extension Archive {
     package var isShared: Bool { false }
     package var replica: Int { 0 }
+    /// Returns no changes, since nobody else changes the worlds.
+    package func news(of world: Int64, after version: Int64) -> ArchiveNews { .none }
     package var directory: (any WorldDirectory)? { nil }
     package func tryAgain() {}
 }
@@ -146,7 +148,7 @@ package enum ArchiveNews: Sendable {
     /// The changes aren't kept any more, so the world must be loaded again.
     case forgotten
     /// The world has been removed.
-    case gone
+    case removed
 }
 
 /// The outcome of a commit.
@@ -155,10 +157,10 @@ package enum CommitOutcome: Sendable {
     case committed(version: Int64)
     /// There was nothing to commit.
     case unchanged
-    /// Others have changed the world since.
+    /// Nothing was committed, and another attempt may succeed: others have changed the world, or the connection was lost.
     case conflict
     /// The world has been removed, and nothing was committed.
-    case gone
+    case removed
 }
 
 /// Texts by name that daemons share, such as keys, or a secret made by one of them.
@@ -220,7 +222,7 @@ package struct StoreHealth: Sendable {
 package struct StoreFailure: Error, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
         /// The store can't be reached or opened.
-        case gone
+        case unreachable
         /// The store took too long to answer.
         case slow
         /// The store has no space left.
@@ -254,7 +256,7 @@ package struct StoreFailure: Error, Equatable {
 
     private var what: String {
         switch kind {
-        case .gone: "can't be reached"
+        case .unreachable: "can't be reached"
         case .slow: "doesn't answer in time"
         case .full: "is full"
         case .readOnly: "can't be written"
@@ -267,13 +269,13 @@ package struct StoreFailure: Error, Equatable {
 
     private var advice: String {
         switch kind {
-        case .gone, .slow: "nothing has changed, send the request again"
-        case .full: "nothing has changed; make room, then send the request again"
-        case .readOnly: "nothing has changed; let the daemon write it, then send the request again"
+        case .unreachable, .slow: "this change wasn't made, send the request again"
+        case .full: "this change wasn't made; make room, then send the request again"
+        case .readOnly: "this change wasn't made; let the daemon write it, then send the request again"
         case .unknown: "whether anything has changed isn't known, look before sending the request again"
-        case .newer: "nothing has changed; use that version"
-        case .unreadable: "nothing has changed; mend what is kept, or load a snapshot into another store"
-        case .undeclared: "nothing has changed; please report this, it is a mistake of understudy's"
+        case .newer: "this change wasn't made; use that version"
+        case .unreadable: "this change wasn't made; mend what is kept, or load a snapshot into another store"
+        case .undeclared: "this change wasn't made; please report this, it is a mistake of understudy's"
         }
     }
 }

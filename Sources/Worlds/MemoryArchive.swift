@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An archive in this process's memory, for tests.
+/// The archive of `--store checked` and of tests, in this process's memory. `--store memory` has no archive.
 ///
 /// Daemons of one process that have the same `Memory` share its worlds. A checked archive finds rows that can't be
 /// archived and closures that can't run twice: each change fails at first, as if another daemon had committed in
@@ -104,7 +104,7 @@ package final class MemoryArchive: Archive {
     package func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews {
         try use { state throws(StoreFailure) in
             state.refreshes += 1
-            guard let found = state.worlds.values.first(where: { $0.id == world }) else { return .gone }
+            guard let found = state.worlds.values.first(where: { $0.id == world }) else { return .removed }
             guard found.version > version else { return .none }
             return .changes(Array(found.changes[Int(version - 1)...]), isAll: true)
         }
@@ -119,7 +119,7 @@ package final class MemoryArchive: Archive {
                 let (name, current) = state.worlds.first(where: { $0.value.id == world }).map({
                     ($0.key, $0.value.version)
                 })
-            else { return .gone }
+            else { return .removed }
             guard isLocking || current == version && !isChecked else {
                 guard try make([]) != nil else { return .unchanged }
                 return .conflict

@@ -5,7 +5,8 @@ import Synchronization
 /// Queries are answered from memory. An update runs on the tables in memory; its changes are committed to the archive
 /// before the update returns and before anybody else can read them. If the commit fails, the changes are undone in
 /// memory, too, and the update throws. If another daemon has changed the world since, the changes are undone, the
-/// other's are applied, and the closure runs again.
+/// other's are applied, and the closure runs again. Where daemons share the archive, a closure that throws or changes
+/// nothing always runs twice: the first time without asking the archive, the second time with the world locked.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
@@ -168,14 +169,16 @@ package final class WorldStore: Sendable {
 
     /// Runs `body`, which may run several times, and commits its changes.
     ///
-    /// - Throws: The reason why the change can't be committed; then nothing is changed.
+    /// - Throws: The reason why the change isn't committed, or, with the kind `unknown`, why it may not be. It is undone
+    ///   in memory.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try change(body).get()
     }
 
-    /// Runs `body`, which may run several times, and commits its changes, or none when it throws.
+    /// Runs `body`, which may run several times, and commits its changes, or none when it throws. If it returns a
+    /// failure in place of throwing it, its changes are committed.
     ///
-    /// - Throws: The error of `body`, or a `StoreFailure` when the change can't be committed; then nothing is changed.
+    /// - Throws: The error of `body`, or a `StoreFailure` as the other `update` does.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try change(body).get()
     }
@@ -183,9 +186,9 @@ package final class WorldStore: Sendable {
     private func change<Value: Sendable, Failure: Error>(
         _ body: (inout Transaction) throws(Failure) -> Value
     ) throws(StoreFailure) -> Result<Value, Failure> {
-        guard archive != nil else { return changeMemory(body) }
+        guard let archive else { return changeMemory(body) }
         var outcome: Result<Value, Failure>?
-        try commit { tables in
+        try commit(to: archive) { tables in
             var transaction = Transaction(tables: tables)
             do throws(Failure) {
                 outcome = .success(try body(&transaction))
@@ -205,12 +208,12 @@ package final class WorldStore: Sendable {
         state.withLock { state in
             let tables = state.held.tables
             var transaction = Transaction(tables: tables)
-            // A closure that can't throw needs no undo log.
+            // A closure that can't throw, whose `Failure` is `Never`, needs no undo log.
             let canFail = Failure.self != Never.self
             if canFail { tables.begin() }
             do throws(Failure) {
                 let result = try body(&transaction)
-                if canFail { tables.commit() }
+                if canFail { tables.keepChanges() }
                 return .success(result)
             } catch {
                 tables.undo()
@@ -234,9 +237,9 @@ package final class WorldStore: Sendable {
             state.originChanges += 1
             also()
         }
-        guard archive == nil else {
+        if let archive {
             return try commit(
-                from: origin,
+                to: archive, from: origin,
                 { tables in
                     begin(tables)
                     return true
@@ -286,15 +289,15 @@ package final class WorldStore: Sendable {
     /// Runs a change and commits it. `run` returns `false` if its changes shall be undone, and may run several times;
     /// `then` runs once, after the commit. With `origin`, the world begins anew from it.
     private func commit(
-        from origin: (any WorldOrigin)? = nil, _ run: (MemoryTables) -> Bool, then: (inout State) -> Void = { _ in }
+        to archive: any Archive, from origin: (any WorldOrigin)? = nil, _ run: (MemoryTables) -> Bool,
+        then: (inout State) -> Void = { _ in }
     ) throws(StoreFailure) {
-        guard let archive else { return }
-        var news = StoreChange()
-        defer { tell(news) }
-        for attempt in 0..<WorldStore.attempts {
+        var othersChange = StoreChange()
+        defer { tell(othersChange) }
+        for number in 0..<WorldStore.attempts {
             try loadIfStale(from: archive)
             let isDone = try state.withLock { (state) throws(StoreFailure) -> Bool in
-                try self.attempt(&state, to: archive, isLocking: attempt > 0, from: origin, run, then, &news)
+                try commitOnce(&state, to: archive, isLocking: number > 0, from: origin, run, then, &othersChange)
             }
             if isDone { return }
         }
@@ -302,15 +305,15 @@ package final class WorldStore: Sendable {
     }
 
     /// Makes one attempt to commit. Returns `false` when another attempt is needed.
-    private func attempt(
+    private func commitOnce(
         _ state: inout State, to archive: any Archive, isLocking: Bool, from origin: (any WorldOrigin)?,
-        _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ news: inout StoreChange
+        _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ othersChange: inout StoreChange
     ) throws(StoreFailure) -> Bool {
         guard !state.isStale else { return false }
         /// The changed tables, until it is known whether the change is committed.
         var changed: MemoryTables?
         func make(_ changes: [ArchivedChange]) throws(StoreFailure) -> WorldChange? {
-            for change in changes.withLastValues { try apply(change, to: &state, &news) }
+            for change in changes.withLastValues { try apply(change, to: &state, &othersChange) }
             guard !state.isStale else { return nil }
             let tables = origin.map { MemoryTables($0) } ?? state.held.tables
             tables.begin()
@@ -319,13 +322,13 @@ package final class WorldStore: Sendable {
                 return nil
             }
             changed = tables
-            var change = try tables.change()
+            var change = try tables.archivedChange()
             change.isReset = origin != nil
             return change.isEmpty ? nil : change
         }
         let outcome: CommitOutcome
         do throws(StoreFailure) {
-            // In a removed world, requests that still run only find their own changes.
+            // In a removed world, requests that still run change memory only, and are answered as if it was kept.
             outcome =
                 state.isGone
                 ? try make([]).map { _ in .committed(version: 0) } ?? .unchanged
@@ -338,7 +341,7 @@ package final class WorldStore: Sendable {
         }
         switch outcome {
         case .committed(let version):
-            changed?.commit()
+            changed?.keepChanges()
             if let changed, origin != nil {
                 state.held.tables = changed
                 state.held.beginning = version
@@ -347,16 +350,16 @@ package final class WorldStore: Sendable {
             then(&state)
             return true
         case .unchanged:
-            changed?.commit()
+            changed?.keepChanges()
             guard !state.isStale else { return false }
             // Even a closure that changed nothing may have read rows that another daemon has changed since.
             return isLocking || !archive.isShared || state.isGone
         case .conflict:
             changed?.undo()
-            // The changes of others aren't kept any more.
+            // Even with the lock it failed: the changes of others aren't kept any more, or the connection was lost.
             if isLocking { state.isStale = true }
             return false
-        case .gone:
+        case .removed:
             _ = state.becomeGone()
             return false
         }
@@ -373,13 +376,13 @@ package final class WorldStore: Sendable {
         while true {
             if try loadIfStale(from: archive) { found = .changed }
             let (id, version, isGone) = state.withLock { ($0.held.id, $0.held.version, $0.isGone) }
-            guard !isGone else { return .gone }
+            guard !isGone else { return .removed }
             guard archive.isShared else { return found }
             switch try archive.news(of: id, after: version) {
             case .none: return found
-            case .gone:
+            case .removed:
                 _ = state.withLock { $0.becomeGone() }
-                return .gone
+                return .removed
             case .changes(let changes, let isAll):
                 if try take(changes) { found = .changed }
                 if isAll { return found }
@@ -443,7 +446,7 @@ package enum StoreNews: Sendable {
     case same
     case changed
     /// The world was removed. If there is one of the same name, it is another world, with a store of its own.
-    case gone
+    case removed
 }
 
 /// The changes that other daemons have made in a world.

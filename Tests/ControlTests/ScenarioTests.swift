@@ -85,7 +85,7 @@ struct ScenarioTests {
         #expect(statuses.withLock { $0 } == Array(repeating: 200, count: 24))
         let faults = try fixture.client.get("\(FaultFixture.api)/faults").json["faults"] as? [Any]
         #expect(faults?.count == 1)
-        #expect(try fixture.client.delete(path).json["withdrawn"] as? Bool == true)
+        #expect(try fixture.client.request("DELETE", path).json["withdrawn"] as? Bool == true)
         #expect((try fixture.client.get("\(FaultFixture.api)/faults").json["faults"] as? [Any])?.isEmpty == true)
     }
 

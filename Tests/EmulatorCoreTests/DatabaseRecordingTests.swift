@@ -11,7 +11,7 @@ import Testing
 struct DatabaseRecordingTests {
     private func recordings() throws -> DatabaseRecordings {
         for case .postgresql(let url) in TestedKeeping.all { return try DatabaseRecordings(url) }
-        throw StoreFailure(.gone, "there is no server")
+        throw StoreFailure(.unreachable, "there is no server")
     }
 
     private static let limit = 64_000_000

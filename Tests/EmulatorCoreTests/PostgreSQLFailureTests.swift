@@ -162,7 +162,7 @@ struct PostgreSQLFailureTests {
                     "ALTER ROLE \(role) SET default_transaction_read_only = on",
                     "ALTER ROLE \(role) RESET default_transaction_read_only", .readOnly
                 ),
-                ("ALTER ROLE \(role) NOLOGIN", "ALTER ROLE \(role) LOGIN", .gone),
+                ("ALTER ROLE \(role) NOLOGIN", "ALTER ROLE \(role) LOGIN", .unreachable),
                 (
                     "UPDATE understudy_meta SET value = '99' WHERE name = 'schema'",
                     "UPDATE understudy_meta SET value = '\(PostgreSQLSchema.version)' WHERE name = 'schema'", .newer
@@ -281,7 +281,7 @@ struct PostgreSQLFailureTests {
             #expect(idle == ["a", "c"])
             #expect(try other.removeIdle(60, atMost: 10, but: "c") == ["a"])
             let news = try held.map { try $0.refresh() }
-            #expect(news == [.gone, .same, .same])
+            #expect(news == [.removed, .same, .same])
             #expect(try other.text("x") == nil)
             let kept = [try one.text("x", orKeep: "1"), try other.text("x", orKeep: "2")]
             #expect(kept == ["1", "1"])

@@ -108,7 +108,7 @@ struct PostgreSQLStoreTests {
             #expect(changes.map(\.isReset) == [false, true, false])
             #expect(changes.first?.names == ["test.note", "clock"] && changes.last?.names == ["test.note"])
             try one.remove()
-            guard case .gone = try other.refresh() else { return #expect(Bool(false), "the world is gone") }
+            guard case .removed = try other.refresh() else { return #expect(Bool(false), "the world is gone") }
             try other.update { $0.put(Note(key: "lost")) }
             let again = try stores[0].store(of: "w", seed: seed)
             #expect(!again.isKept && keys(again).isEmpty)

@@ -179,9 +179,9 @@ struct SharedRecordingTests {
         let kept = KeptRecordings()
         let both = replicas(kept)
         both[0].recording().add(Self.exchange(1))
-        kept.fail(StoreFailure(.gone, "it is gone"))
+        kept.fail(StoreFailure(.unreachable, "it is gone"))
         both[0].recording().add(Self.exchange(2))
-        await #expect(throws: StoreFailure(.gone, "it is gone")) { _ = try await both[0].ids() }
+        await #expect(throws: StoreFailure(.unreachable, "it is gone")) { _ = try await both[0].ids() }
         kept.fail(nil)
         for number in 3..<6 { both[0].recording().add(Self.exchange(number)) }
         // The answer to the first attempt was lost.

@@ -84,7 +84,7 @@ package final class World: Sendable {
     /// Changes the tables. The changes that `body` makes are committed when this returns. `body` does nothing slow, and
     /// only reads and writes tables: with a shared store, it may run again.
     ///
-    /// - Throws: The reason why the change can't be committed; then nothing has changed.
+    /// - Throws: The reason why the change isn't committed, as `WorldStore.update` says.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try state.store.update(body)
     }

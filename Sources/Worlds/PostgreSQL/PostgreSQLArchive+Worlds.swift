@@ -33,7 +33,7 @@ extension PostgreSQLArchive {
             guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
-        throw StoreFailure(.gone, "PostgreSQL: the world is removed again and again")
+        throw StoreFailure(.unreachable, "PostgreSQL: the world is removed again and again")
     }
 
     private func run(
@@ -97,7 +97,7 @@ extension PostgreSQLArchive {
 
     package func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews {
         let result = try run(PostgreSQLSchema.news(.integer(world), .integer(version)))[0]
-        guard result.count > 0 else { return .gone }
+        guard result.count > 0 else { return .removed }
         guard result.integer(0, 0) > version else { return .none }
         let changes = try PostgreSQLArchive.changes(result, firstColumn: 2)
         guard PostgreSQLArchive.follow(changes, version) else { return .forgotten }
@@ -152,8 +152,10 @@ extension PostgreSQLArchive {
     private func commitLocked(
         to world: Int64, after version: Int64, _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome {
-        var next: Int64 = 0
-        var (isMade, early, failure): (Bool, CommitOutcome, StoreFailure?) = (false, .unchanged, nil)
+        /// The version that the change makes; `nil` when nothing is written.
+        var next: Int64?
+        /// The outcome when nothing is written.
+        var unwritten = Result<CommitOutcome, StoreFailure>.success(.unchanged)
         let sent = try pool.useOnce { connection throws(PostgreSQLError) -> Void in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
             let results = try connection.run(
@@ -163,28 +165,30 @@ extension PostgreSQLArchive {
                 ], until: deadline)
             var calls: [PostgreSQLCall] = []
             do throws(StoreFailure) {
-                guard results[1].count > 0 else { throw StoreFailure(.gone, "") }
-                let locked = try PostgreSQLSchema.checked(results[1].integer(0, 0))
-                next = try PostgreSQLSchema.checked(locked + 1)
-                let changes = try PostgreSQLArchive.changes(results[2], firstColumn: 0)
-                if locked != version, changes.last?.version != locked || !PostgreSQLArchive.follow(changes, version) {
-                    early = .conflict
-                } else if let change = try make(changes) {
-                    calls = try self.calls(for: change, to: world, from: locked, to: next)
-                    isMade = true
+                if results[1].count == 0 {
+                    unwritten = .success(.removed)
+                } else {
+                    let locked = try PostgreSQLSchema.checked(results[1].integer(0, 0))
+                    let changes = try PostgreSQLArchive.changes(results[2], firstColumn: 0)
+                    if locked != version, changes.last?.version != locked || !PostgreSQLArchive.follow(changes, version)
+                    {
+                        unwritten = .success(.conflict)
+                    } else if let change = try make(changes) {
+                        let version = try PostgreSQLSchema.checked(locked + 1)
+                        calls = try self.calls(for: change, to: world, from: locked, to: version)
+                        next = version
+                    }
                 }
             } catch {
-                if results[1].count > 0 { failure = error } else { early = .gone }
+                unwritten = .failure(error)
             }
             try connection.run(
-                calls + [isMade ? PostgreSQLSchema.commit() : PostgreSQLSchema.rollback()], until: deadline)
+                calls + [next == nil ? PostgreSQLSchema.rollback() : PostgreSQLSchema.commit()], until: deadline)
         }
-        if let failure { throw failure }
-        guard isMade else {
-            guard case .failure(let error) = sent, case .unchanged = early else { return early }
-            throw StoreFailure(error)
-        }
-        return try outcome(sent, of: world, next)
+        if let next { return try outcome(sent, of: world, next) }
+        // What `make` has read counts only when the connection was good to the end.
+        if case .success(.unchanged) = unwritten, case .failure(let error) = sent { throw StoreFailure(error) }
+        return try unwritten.get()
     }
 
     /// Returns all calls of a commit. The first call fails unless the world has the version from which the change
@@ -219,7 +223,7 @@ extension PostgreSQLArchive {
     }
 
     /// Returns whether a change was committed although its connection was lost. As long as the transaction may still be
-    /// committed, it has a lock, for which this waits.
+    /// committed, it has a lock, for which this waits up to the server's limit; then the outcome is unknown.
     ///
     /// - Throws: `unknown` when that can't be determined.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {

@@ -117,7 +117,7 @@ package final class PostgreSQLPool: Sendable {
         let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
         while true {
             let step = state.withLock { state -> Step in
-                if state.isClosed { return .fail(StoreFailure(.gone, "the daemon has stopped")) }
+                if state.isClosed { return .fail(StoreFailure(.unreachable, "the daemon has stopped")) }
                 if let held = state.idle.popLast() { return .use(held) }
                 if let failure = state.failure {
                     let now = ContinuousClock.now
@@ -162,7 +162,7 @@ package final class PostgreSQLPool: Sendable {
                 (state.failure, state.failingSince, state.retry) = (nil, nil, ContinuousClock.now)
             case .failure(let failure):
                 state.count -= 1
-                if failure.kind == .gone, state.failure == nil, state.count > 0 {
+                if failure.kind == .unreachable, state.failure == nil, state.count > 0 {
                     state.retry = ContinuousClock.now + PostgreSQLPool.pause
                     return ([], true)
                 }
@@ -268,14 +268,14 @@ extension StoreFailure {
     init(_ error: PostgreSQLError) {
         let kind: Kind =
             switch (error.kind, error.state) {
-            case (.library, _), (.address, _), (.unreachable, _), (.closed, _), (.lost, _): .gone
+            case (.library, _), (.address, _), (.unreachable, _), (.closed, _), (.lost, _): .unreachable
             case (.late, _): .slow
             case (_, "55P03"), (_, "57014"), (_, "40001"), (_, "40P01"): .slow
             case (_, PostgreSQLSchema.fullState), (_, "53200"), (_, "53400"), (_, "54000"): .full
             case (_, PostgreSQLSchema.readOnlyState), (_, "42501"): .readOnly
             case (_, let state) where state.hasPrefix("22") || state.hasPrefix("42") || state.hasPrefix("XX"):
                 .unreadable
-            default: .gone
+            default: .unreachable
             }
         self.init(kind, "PostgreSQL: \(error.message)")
     }

@@ -79,7 +79,7 @@ package final class SQLiteArchive: Archive {
         // A lock doesn't pass typed errors on for a value that isn't copied.
         let result = file.withLock { file -> Outcome<Value> in
             guard !state.withLock({ $0.isClosed }) else {
-                return Outcome(.failure(StoreFailure(.gone, "the daemon has stopped")))
+                return Outcome(.failure(StoreFailure(.unreachable, "the daemon has stopped")))
             }
             do throws(SQLiteError) { return Outcome(.success(try body(file))) } catch {
                 // This releases SQLite's cache, so that a repaired file works without a restart.
@@ -101,9 +101,9 @@ package final class SQLiteArchive: Archive {
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
         do throws(StoreFailure) {
-            let isFailing = state.withLock { $0.failure != nil }
             let value = try use { file throws(SQLiteError) in
                 // One request waits for a program that has locked the file. While it has, others are refused at once.
+                let isFailing = state.withLock { $0.failure != nil }
                 file.database.wait(milliseconds: isFailing ? 0 : SQLiteFile.patience)
                 return try file.change { () throws(SQLiteError) in try body(file) }
             }
@@ -166,9 +166,6 @@ package final class SQLiteArchive: Archive {
             return ArchivedWorld(id: id, version: 0, beginning: 0, values: values, wasThere: false)
         }
     }
-
-    /// Returns no changes, since nobody else changes the file.
-    package func news(of world: Int64, after version: Int64) -> ArchiveNews { .none }
 
     package func commit(
         to world: Int64, after version: Int64, isLocking: Bool,

@@ -196,7 +196,7 @@ extension StoreFailure {
             case 13: .full
             case 8: .readOnly
             case 1, 11, 26: .unreadable
-            default: [ENOSPC, EDQUOT, EFBIG].contains(error.systemError) ? .full : .gone
+            default: [ENOSPC, EDQUOT, EFBIG].contains(error.systemError) ? .full : .unreachable
             }
         self.init(kind, "SQLite: \(error.line)")
     }

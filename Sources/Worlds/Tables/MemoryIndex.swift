@@ -145,7 +145,7 @@ final class MemoryIndex: @unchecked Sendable {
     /// Starts recording changes, so that they can be undone.
     func begin() { keepsSteps = true }
 
-    func commit() {
+    func keepChanges() {
         steps.removeAll(keepingCapacity: steps.count < 64)
         keepsSteps = false
     }

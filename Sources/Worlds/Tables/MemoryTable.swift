@@ -238,10 +238,12 @@ final class MemoryTable {
         return true
     }
 
-    func commit() {
+    /// Ends the recording of changes, which can't be undone any more.
+    func keepChanges() {
         changes.removeAll(keepingCapacity: changes.count < 64)
-        for index in indexes { index.commit() }
+        for index in indexes { index.keepChanges() }
         keepsChanges = false
+        shrinkIfSparse()
     }
 
     /// Undoes all changes since `begin`.
@@ -314,8 +316,12 @@ extension MemoryTable {
             let slot = slots[Int(due.slot)]
             if slot.generation == due.generation, let key = slot.row?.key { _ = remove(key) }
         }
-        // Arrays and dictionaries never release memory by themselves.
-        if slots.count > 4096, byKey.count * 8 < slots.count, changes.isEmpty { shrink() }
+        if !keepsChanges { shrinkIfSparse() }
+    }
+
+    /// Moves the rows together when most slots are free: arrays and dictionaries never release memory by themselves.
+    private func shrinkIfSparse() {
+        if slots.count > 4096, byKey.count * 8 < slots.count { shrink() }
     }
 
     // MARK: - Undoing

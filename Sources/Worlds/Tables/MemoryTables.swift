@@ -52,11 +52,12 @@ package final class MemoryTables: @unchecked Sendable {
 
     // MARK: - Transactions
 
-    /// Starts recording changes, so that they can be undone, and `change` can return them.
+    /// Starts recording changes, so that they can be undone, and `archivedChange` can return them.
     func begin() { keepsChanges = true }
 
-    func commit() {
-        for table in changed { table.commit() }
+    /// Ends the recording of changes, which can't be undone any more.
+    func keepChanges() {
+        for table in changed { table.keepChanges() }
         for value in restoring { value.box.isArchived = true }
         end()
     }
@@ -82,7 +83,7 @@ package final class MemoryTables: @unchecked Sendable {
     // MARK: - Archives
 
     /// Returns the changes since `begin`, as archives keep them.
-    func change() throws(StoreFailure) -> WorldChange {
+    func archivedChange() throws(StoreFailure) -> WorldChange {
         let (coder, types) = (origin.coder, origin.storedTypes)
         var change = WorldChange()
         for table in changed {

@@ -136,7 +136,7 @@ struct SharedWorldTests {
         let a = try Replica(of: memory.archive(replica: 1))
         let b = try Replica(of: memory.archive(replica: 2))
         #expect(a.call("POST", "accounts", ["id": "zed"]).status == 201)
-        memory.fail(StoreFailure(.gone, "the database has stopped"))
+        memory.fail(StoreFailure(.unreachable, "the database has stopped"))
         for world in [nil, "new"] {
             let refusal = a.call("POST", "outcomes", SharedWorldTests.order, world: world)
             #expect(refusal.status == 503)

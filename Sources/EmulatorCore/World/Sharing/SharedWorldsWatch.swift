@@ -55,7 +55,7 @@ extension WorldRegistry {
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
-            if try world.state.store.refresh() == .gone { letGo(world) }
+            if try world.state.store.refresh() == .removed { letGo(world) }
         }
     }
 
@@ -82,7 +82,7 @@ extension WorldRegistry {
         }
         // A world of this name may have been made again meanwhile.
         for world in missing {
-            if try world.state.store.refresh() == .gone { letGo(world) }
+            if try world.state.store.refresh() == .removed { letGo(world) }
         }
     }
 

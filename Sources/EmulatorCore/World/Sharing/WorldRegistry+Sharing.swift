@@ -54,7 +54,7 @@ extension WorldRegistry {
             var found = held(name)
             if found == nil { found = try takeUp(name, makes: makes) }
             guard let world = found else { return nil }
-            if refreshing, try world.state.store.refresh() == .gone {
+            if refreshing, try world.state.store.refresh() == .removed {
                 letGo(world)
                 continue
             }
@@ -145,7 +145,7 @@ extension WorldRegistry {
 
     private func replayed(_ world: World, _ stored: StoredSeed) throws(StoreFailure) -> World {
         guard let seeds = state.withLock({ $0.sharing.seeds }) else {
-            throw StoreFailure(.gone, "the daemon hasn't started yet")
+            throw StoreFailure(.unreachable, "the daemon hasn't started yet")
         }
         let read: (seed: Seed, rows: Seed?, size: Int)?
         do throws(Issues) { read = try stored.read(seeds, world: world.name) } catch {
