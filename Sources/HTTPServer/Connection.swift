@@ -168,7 +168,7 @@ struct Framing {
             if header.name.equalsIgnoringASCIICase("Host") { hosts += 1 }
             if header.name.equalsIgnoringASCIICase("Expect") { expectsContinue = true }
         }
-        declaredLength = lengths.first.flatMap { Int($0) } ?? 0
+        declaredLength = lengths.first.flatMap { UInt64($0) }.map { Int(clamping: $0) } ?? 0
         announcesBody = declaredLength != 0 || !codings.isEmpty
         if !names {
             issue = "the request has a header whose name holds white space or other characters that names can't"

@@ -69,10 +69,7 @@ public enum SeedInput: Sendable {
         let seed = try Seed(sources, format: Providers.seedFormat)
         guard !seed.writtenFaults.isEmpty || !seed.writtenOutcomes.isEmpty else { return seed }
         // Only the providers know which faults an endpoint can have.
-        let catalog = Composition.catalog(for: seed)
-        let misfits =
-            seed.writtenFaults.flatMap { catalog.issues(in: $0, seed) }
-            + seed.writtenOutcomes.flatMap { catalog.issues(inOutcome: $0, seed) }
+        let misfits = Composition.catalog(for: seed).issues(inOrdersOf: seed)
         guard misfits.isEmpty else { throw Issues(misfits) }
         return seed
     }

@@ -50,6 +50,25 @@ struct SeedCallTests {
             ])
     }
 
+    @Test("has no more orders than a world may have, and no more patterns than can be compared in a second")
+    func orders() throws {
+        func fault(_ path: String) -> [String: Any] { ["match": ["path": path], "effect": ["status": 418]] }
+        let outcomes = Array(repeating: ["provider": "github", "outcome": "approve"], count: 1_001)
+        for (list, seed) in [
+            ("outcomes", ["outcomes": outcomes]),
+            ("faults", ["faults": Array(repeating: fault("/user"), count: 1_001)]),
+        ] {
+            let answer = try change("PUT", seed)
+            #expect(answer.status == 400)
+            #expect(answer.text.contains("$.\(list)") && answer.text.contains("1000"), "\(answer)")
+        }
+        let pattern = "/" + String(repeating: "*a", count: 120)
+        let many = try change("PUT", ["faults": (0..<990).map { fault("\(pattern)\($0)") }])
+        #expect(many.status == 400)
+        #expect(many.text.contains("too many faults"), "\(many)")
+        #expect(try change("PUT", ["faults": [fault("/" + String(repeating: "*a", count: 128))]]).status == 400)
+    }
+
     @Test("is weighed by the memory that it takes: an issuer has endpoints of its own")
     func weight() throws {
         func weight(of seed: [String: Any], world: String) throws -> Int {

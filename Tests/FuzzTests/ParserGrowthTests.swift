@@ -254,6 +254,18 @@ extension ParserGrowthTests {
         seed("unknown members") { "{\(members($0) { "\"accountz\($0)\":1" })}" },
         seed("unknown members of people") { "{\"accounts\":[\(members($0) { "{\"emial\":\($0)}" })]}" },
         seed("outcomes of nobody") { "{\"outcomes\":[\(members($0) { "{\"account\":\"a\($0)\"}" })]}" },
+        Parser("a seed: outcomes of unknown clients") { size in
+            let issuer =
+                "{\"id\":\"i\",\"clients\":[\(members(size / 2) { "{\"clientID\":\"abcdefghijklmnopqrstuvwxyz\($0)\",\"redirectURIs\":[\"http://localhost/\"]}" })]}"
+            let outcomes = members(size / 2) {
+                "{\"provider\":\"openid\",\"client\":\"bcdefghijklmnopqrstuvwxyzab\($0)\",\"outcome\":\"cancel\"}"
+            }
+            let bytes = Array("{\"openid\":{\"issuers\":[\(issuer)]},\"outcomes\":[\(outcomes)]}".utf8)
+            return {
+                let source = SeedSource(name: "seed", bytes: bytes) { _ in throw CocoaError(.fileNoSuchFile) }
+                _ = try? SeedInput.checked([source])
+            }
+        },
         seed("faults") { "{\"faults\":[\(members($0) { _ in "{\"at\":\"nowhere\"}" })]}" },
     ]
 }

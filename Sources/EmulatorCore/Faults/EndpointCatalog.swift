@@ -45,8 +45,54 @@ package struct EndpointCatalog: Sendable {
     }
 
     package let entries: [Entry]
+    /// The bytes of all paths with parameters, with each of which a pattern is compared byte by byte.
+    private let patternBytes: Int
 
-    package init(providers: [any Provider]) { entries = providers.flatMap { EndpointCatalog.entries(of: $0) } }
+    package init(providers: [any Provider]) {
+        entries = providers.flatMap { EndpointCatalog.entries(of: $0) }
+        patternBytes = entries.reduce(0) { sum, entry in
+            ([entry.path] + entry.shortPaths).filter(Glob.isPattern).reduce(sum) { $0 + $1.utf8.count }
+        }
+    }
+
+    /// The most comparisons of two bytes, and of two paths, that the orders of a seed may need: about a second.
+    private static let comparisons = (bytes: 400_000_000, paths: 10_000_000)
+
+    /// Returns the reasons why the faults and outcomes of a seed can't be carried out; none if they can. Stops at so many
+    /// reasons as are listed.
+    package func issues(inOrdersOf seed: Seed) -> [Issue] {
+        for (name, list, limit) in [
+            ("faults", seed.writtenFaults, FaultQueue.limit), ("outcomes", seed.writtenOutcomes, OutcomeQueue.limit),
+        ] {
+            guard list.count > limit, let first = list.first else { continue }
+            return [
+                Issue(
+                    file: first.file, path: "$.\(name)",
+                    message: "a world has \(limit) \(name) at most, and these are \(list.count)")
+            ]
+        }
+        let patterns = seed.writtenFaults.compactMap { $0["match"]?["path"]?.string }.filter(Glob.isPattern)
+        let bytes = patterns.reduce(0) { $0 + $1.utf8.count }.multipliedReportingOverflow(by: patternBytes)
+        let paths = seed.writtenFaults.count * entries.count
+        guard !bytes.overflow, bytes.partialValue <= EndpointCatalog.comparisons.bytes,
+            paths <= EndpointCatalog.comparisons.paths
+        else {
+            let file = seed.writtenFaults.first?.file ?? ""
+            return [
+                Issue(
+                    file: file, path: "$.faults",
+                    message:
+                        "these are too many faults for a seed with \(entries.count) endpoints: give fewer, or shorter patterns"
+                )
+            ]
+        }
+        var issues: [Issue] = []
+        for node in seed.writtenFaults where issues.count < Issues.listed { issues += self.issues(in: node, seed) }
+        for node in seed.writtenOutcomes where issues.count < Issues.listed {
+            issues += self.issues(inOutcome: node, seed)
+        }
+        return issues
+    }
 
     /// Returns a provider's endpoints, by host and then by path. The daemon's own address comes first, the control API
     /// last.

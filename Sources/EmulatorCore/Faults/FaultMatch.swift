@@ -55,8 +55,10 @@ package struct FaultMatch: SchemaObject {
 
     /// The rule for patterns of paths, which are compared with the path of every endpoint.
     private static let path = TextRule(
-        about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes", pattern: "^[/*]"
-    ) { ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= 1_024 }
+        about: "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or 256 with \"*\"", pattern: "^[/*]"
+    ) {
+        ($0.hasPrefix("/") || $0.hasPrefix("*")) && $0.utf8.count <= ($0.utf8.contains(UInt8(ascii: "*")) ? 256 : 1_024)
+    }
     private static let host = TextRule(about: "a host's name, of at most 253 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 253
     }
@@ -102,6 +104,8 @@ package struct FaultMatch: SchemaObject {
 package enum Glob {
     private static let star = UInt8(ascii: "*")
 
+    static func isPattern(_ text: String) -> Bool { text.utf8.contains(star) }
+
     /// Returns whether the text matches the pattern. Takes linear time: the parts between the stars are searched one
     /// after the other, each at its first occurrence.
     package static func matches(_ pattern: String, _ text: String) -> Bool {
@@ -122,7 +126,8 @@ package enum Glob {
     /// Returns whether any text matches both patterns. Takes time proportional to the product of their lengths, so they
     /// must be short.
     package static func overlap(_ left: String, _ right: String) -> Bool {
-        guard left.utf8.contains(star) || right.utf8.contains(star) else { return left == right }
+        guard left.utf8.contains(star) else { return matches(right, left) }
+        guard right.utf8.contains(star) else { return matches(left, right) }
         let right = Array(right.utf8)
         // `row[j]` is whether any text matches both the first i bytes of `left` and the first j of `right`.
         var row = [Bool](repeating: false, count: right.count + 1)

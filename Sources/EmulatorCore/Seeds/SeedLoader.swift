@@ -23,6 +23,11 @@ extension Seed {
         return files.dropFirst().reduce(first) { format.schema.merge($0, $1) }.value
     }
 
+    /// About the number of objects in the seed's JSON: opening braces, those in texts included.
+    var objectCount: Int {
+        sources.reduce(0) { sum, source in source.bytes.reduce(sum) { $0 + ($1 == UInt8(ascii: "{") ? 1 : 0) } }
+    }
+
     private static let manyPeople = 1_000
 
     private static func load(_ given: [SeedSource], _ format: SeedFormat) throws(Issues) -> Seed {

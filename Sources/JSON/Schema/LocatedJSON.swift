@@ -195,15 +195,21 @@ package enum Spelling {
     package static func nearest(to word: String, among known: [String]) -> String? {
         // Only short words are compared, so that a very long one costs nothing.
         guard word.utf8.count <= 160 else { return nil }
-        return known.prefix(limit).map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
-            .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
-            .min { $0.distance < $1.distance }?.word
+        let letters = Array(word.lowercased().unicodeScalars)
+        var best: (word: String, distance: Int)?
+        for other in known.prefix(limit) where other.utf8.count <= 160 {
+            let others = Array(other.lowercased().unicodeScalars)
+            let allowed = max(1, min(letters.count, others.count) / 3)
+            // A word that is much longer or shorter can't be near.
+            guard abs(letters.count - others.count) <= allowed else { continue }
+            let distance = distance(letters, others)
+            if distance <= allowed, distance < best?.distance ?? .max { best = (other, distance) }
+        }
+        return best?.word
     }
 
     /// Returns Levenshtein's distance, with a swap of two neighbours counted once.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left)
-        let right = Array(right)
+    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         guard left.count <= 40, right.count <= 40 else { return .max }
         var rows = [Array(0...right.count)]
         for (i, a) in left.enumerated() {
