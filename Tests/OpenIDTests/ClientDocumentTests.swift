@@ -100,6 +100,7 @@ struct ClientDocumentTests {
             ("https://other.example/client.json", #"add "other.example" to clientMetadataHosts"#),
             ("http://unknown.example/client.json", "an https URL"), ("https://unknown.example/", "no path"),
             ("https://unknown.example/a/../b", "a segment of dots"),
+            ("https://unknown.example/a/%2E./b", "a segment of dots"),
             ("https://u:p@unknown.example/a", "without a user"),
             ("http://127.0.0.1:1/client.json", "can't be fetched"),
         ])

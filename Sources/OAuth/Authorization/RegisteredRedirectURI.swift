@@ -23,7 +23,9 @@ package struct RegisteredRedirectURI: Sendable {
         let scheme = text[..<colon].utf8
         return scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
             && text.index(after: colon) < text.endIndex
-            && !text.contains { $0.isWhitespace || $0 == "#" }
+            && !text.contains(where: \.isWhitespace)
+            // Bytes are compared, because a combining mark after "#" makes it another character.
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }
             && RegisteredRedirectURI(text).hasNoOtherWildcard
     }
 

@@ -33,8 +33,9 @@ struct ClientDocument: Row, Equatable {
         guard address.scheme == "https" || address.scheme == "http" && address.isLoopback else {
             return "it isn't an https URL, nor an http URL of this machine"
         }
-        let segments = address.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         guard address.path.utf8.count > 1 else { return "it has no path" }
+        // URL libraries also read "%2e" as a dot.
+        let segments = address.path.lowercased().split(separator: "/").map { $0.replacing("%2e", with: ".") }
         return segments.contains { $0 == "." || $0 == ".." } ? "its path has a segment of dots" : nil
     }
 
