@@ -111,7 +111,8 @@ extension Issuer {
     ) -> [Endpoint] {
         let (hosts, own) = ([host], policy.paths)
         // Assertions are verified with the keys of their issuers.
-        let keys = [owner] + policy.trustedIssuers.map { Issuer.owner($0) }
+        let platforms = policy.workloadPlatforms.filter { $0.keys == nil }.map(\.issuer)
+        let keys = [owner] + (policy.trustedIssuers + platforms).map { Issuer.owner($0) }
         var authorization = EndpointTraits.authorization(
             errors: OAuthRefusal.ofAuthorizations, mints: mintsForBrowsers ? owner : nil, isOpen: true)
         authorization.namesIssuer = true
@@ -303,6 +304,7 @@ extension Issuer {
         }
         let algorithms = JSONValue.array(algorithms.map { .string($0.rawValue) })
         let known = ["openid", "profile", "email", "address", "phone", "offline_access", "groups", "roles"]
+            .filter { $0 != "offline_access" || policy.refreshTokens != .never }
         document["scopes_supported"] = .array((known + resource.allScopes + scopes.keys.sorted()).map { .string($0) })
         document["claims_supported"] = .array(
             (["sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "acr", "sid", "groups", "roles"]

@@ -60,10 +60,14 @@ struct OpenIDSection: SeedSection {
             let named =
                 (issuer["mcp"]?["authorizationServers"]?.items ?? []) + (issuer["trustedIssuers"]?.items ?? [])
                 + access.compactMap { $0["issuer"] }
+                + (issuer["workloadPlatforms"]?.items ?? []).filter { $0["jwks"] == nil }.compactMap { $0["issuer"] }
             for server in named {
                 guard let id = server.string, !ids.contains(id) else { continue }
                 references.add(
                     server, "no issuer \(Diagnosis.quote(id)) is in this file\(Spelling.hint(id, among: ids))")
+            }
+            for platform in issuer["workloadPlatforms"]?.items ?? [] {
+                ClientMetadata.checkKeys(platform["jwks"], &references)
             }
             for account in access.flatMap({ $0["accounts"]?.items ?? [] }) { references.expectAccount(account) }
             for client in issuer["clients"]?.items ?? [] {

@@ -44,7 +44,7 @@ struct ProtectedResource: Sendable {
         let bearers = EndpointTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
             let scopes = order.name == "insufficient_scope" ? policy.allScopes : policy.scopes
             return refusal(
-                OAuthRefusal(order.name, description: order.description, order.diagnosis), scopes, in: exchange)
+                OAuthRefusal(order.name, description: order.description, order.diagnosis), needed: scopes, in: exchange)
         }
         // RFC 9728 puts the resource's path after the well-known one; some clients append instead.
         let places =
@@ -63,7 +63,10 @@ struct ProtectedResource: Sendable {
         // There are no messages to receive and no sessions to end.
         let others = ["GET", "DELETE"].map { method in
             Endpoint(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
-                do { _ = try access(exchange) } catch let error as Refusal { return error.response }
+                do {
+                    try checkOrigin(of: exchange)
+                    _ = try access(exchange)
+                } catch let error as Refusal { return error.response }
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
                 ).diagnosed(
@@ -81,9 +84,10 @@ struct ProtectedResource: Sendable {
         let servers = authorizationServers.map { JSONValue.string(identifier(of: $0, exchange)) }
         var body = JSONObject([
             ("resource", .string(identifier(exchange))), ("authorization_servers", .array(servers)),
-            ("scopes_supported", .array(policy.scopes.map { .string($0) })), ("bearer_methods_supported", ["header"]),
-            ("resource_name", .string("\(issuer.name)'s protected resource")),
         ])
+        if !policy.scopes.isEmpty { body["scopes_supported"] = .array(policy.scopes.map { .string($0) }) }
+        body["bearer_methods_supported"] = ["header"]
+        body["resource_name"] = .string("\(issuer.name)'s protected resource")
         if dpop != .off {
             body["dpop_signing_alg_values_supported"] = .array(Algorithm.published.map { .string($0.rawValue) })
             body["dpop_bound_access_tokens_required"] = .bool(dpop == .required)
@@ -91,14 +95,34 @@ struct ProtectedResource: Sendable {
         return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
     }
 
-    func metadataURL(_ exchange: Exchange) -> String {
-        exchange.address.ownBase + ProtectedResource.metadataPath + path
+    /// Returns the address of the metadata for a challenge; `nil` if challenges don't name it.
+    func metadataURL(_ exchange: Exchange) -> String? {
+        switch policy.challenge.metadata {
+        case .path: exchange.address.ownBase + ProtectedResource.metadataPath + path
+        case .elsewhere: exchange.address.ownBase + path + ProtectedResource.metadataPath
+        case .none: nil
+        }
     }
 
     // MARK: - Messages
 
+    /// Refuses a page whose origin the seed doesn't name:
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>.
+    private func checkOrigin(of exchange: Exchange) throws(Refusal) {
+        guard let origins = policy.origins, let sent = exchange.request.header("Origin"),
+            JavaScriptOrigin(of: exchange.request)?.isAmong(origins) != true
+        else { return }
+        throw Refusal(
+            response: Response(status: 403, headers: [(name: "Cache-Control", value: "no-store")]).diagnosed(
+                Diagnosis(
+                    received: "Origin \(Diagnosis.quote(sent))",
+                    expected: RegisteredRedirectURI.alternatives(origins) ?? "no Origin",
+                    "pages of this origin may not send messages: name it in origins of mcp in the seed")))
+    }
+
     private func answer(_ exchange: Exchange) throws -> Response {
         do {
+            try checkOrigin(of: exchange)
             let access = try access(exchange)
             let request = exchange.request
             let headers = PostedMessage.Headers(
@@ -109,7 +133,9 @@ struct ProtectedResource: Sendable {
                 return json(error).diagnosed(
                     Diagnosis("the body isn't a message of the protocol: send one of JSON-RPC 2.0"))
             }
-            if message.calledTool == ResourceTools.writeNote { try expect(policy.writeScope, access, exchange) }
+            if message.calledTool == ResourceTools.writeNote, let scope = policy.writeScope {
+                try expect(scope, access, exchange)
+            }
             return json(message.answer(as: ResourceTools.identity, tools: ResourceTools.all(access)))
         } catch let error as Refusal { return error.response }
     }
@@ -127,23 +153,66 @@ struct ProtectedResource: Sendable {
 
 /// The requirements of the protected resource beside an issuer.
 struct ResourcePolicy: SchemaObject {
+    /// The contents of `WWW-Authenticate`. Each member is optional by <https://datatracker.ietf.org/doc/html/rfc9728>
+    /// and <https://datatracker.ietf.org/doc/html/rfc6750>, so clients must also find out without it.
+    struct Challenge: SchemaObject {
+        enum Metadata: String, CaseIterable, Sendable {
+            /// The address that clients can also compute.
+            case path
+            /// An address that only the challenge names.
+            case elsewhere
+            case none
+        }
+
+        enum Scope: String, CaseIterable, Sendable {
+            /// The scopes that the request needs.
+            case needed
+            /// Those of them that the token doesn't have.
+            case missing
+            case none
+        }
+
+        let metadata: Metadata
+        let scope: Scope
+
+        init(_ fields: inout Fields) {
+            metadata = fields(
+                "metadata", .choice(Metadata.self), default: .path,
+                "Which address of the metadata it names: the one with the resource's path, `/mcp/ID/.well-known/oauth-protected-resource`, which clients can't guess, or none."
+            )
+            scope = fields(
+                "scope", .choice(Scope.self), default: .needed,
+                "Which scopes it names: all that the request needs, those that the token lacks, or none.")
+        }
+    }
+
     let scopes: [String]
-    let writeScope: String
+    /// The further scope of the tool `write_note`; `nil` if it needs none.
+    let writeScope: String?
     /// The ids of the issuers, in the metadata's order. If it is empty, the issuer itself is used.
     let authorizationServers: [String]
+    let challenge: Challenge
+    /// The origins of pages that may send messages; any if `nil`.
+    let origins: [String]?
 
     init(_ fields: inout Fields) {
         scopes = fields(
-            "scopes", .set(of: .text(.nonEmpty)), default: ["mcp:read"], "The scopes that every request needs.")
+            "scopes", .set(of: .text(.nonEmpty)), default: ["mcp:read"],
+            "The scopes that every request needs. The metadata lists them, unless there are none.")
         writeScope = fields(
-            "writeScope", .text(.nonEmpty), default: "mcp:write", "The further scope that the tool `write_note` needs.")
+            "writeScope", .nullable(.text(.nonEmpty)), default: "mcp:write",
+            "The further scope that the tool `write_note` needs; null for none.")
         authorizationServers = fields(
             "authorizationServers", .set(of: .text(.identifier)), default: [],
             "The issuers, by id, whose tokens it takes; this one by default. Metadata lists them in this order.")
+        challenge = fields.object("challenge", Challenge.self, "What a refusal says in `WWW-Authenticate`.")
+        origins = fields.nullable(
+            "origins", .set(of: .text(JavaScriptOrigin.rule)),
+            "The origins whose pages may send messages. Others are refused (403); by default none is.")
     }
 
     /// All scopes of the resource.
-    var allScopes: [String] { scopes + (scopes.contains(writeScope) ? [] : [writeScope]) }
+    var allScopes: [String] { scopes + (writeScope.map { scopes.contains($0) ? [] : [$0] } ?? []) }
 }
 
 /// The tools of a protected resource. They show whose token a client has.

@@ -20,7 +20,8 @@ public enum BuiltInScenarios {
             Ready-made situations, each a list of orders to the control API. Start one in a world with
             `POST /_understudy/v1/scenarios/NAME`, or in every world with `understudy serve --scenario NAME`, with values for its
             parameters `--scenario NAME,member=value`. `DELETE /_understudy/v1/scenarios/NAME` ends it: its faults and outcomes are
-            withdrawn, and the clock goes back. What else it did stays, such as a user that it made; `POST reset` ends everything.
+            withdrawn, and the clock goes back. What else it did stays, such as a user that it made; `POST reset` ends that, too, but
+            not what it changed in the world's seed, for which a world of its own is best.
             Starting a scenario again ends it first, so that nothing adds up. A file of your own in the same form works, too:
             `--scenario PATH.json`. The same texts are served as pages at `/_understudy/v1/scenarios/NAME`.
 

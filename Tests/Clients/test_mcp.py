@@ -161,12 +161,30 @@ class PythonSDK(PythonSDKTestCase):
             ("mcp-metadata-of-another-issuer", "issuer mismatch"), ("mcp-iss-missing", "missing iss"),
             ("mcp-iss-wrong", "iss mismatch"), ("mcp-registration-refused", "invalid_client_metadata"),
             ("mcp-registration-rate-limited", "429"), ("mcp-foreign-resource", "does not match expected"),
+            ("mcp-iss-unexpected", "iss mismatch"), ("mcp-iss-normalized", "iss mismatch"),
         ]:
             with self.subTest(scenario):
                 self.daemon.control("reset")
                 self.memory = Memory()
                 self.scenario(scenario)
                 self.assertIn(complaint, self.refusal())
+
+    def test_what_it_copes_with(self):
+        """Each has a world of its own, because it changes the seed, at a port, because it may be about the root's metadata."""
+        for scenario in [
+            "mcp-metadata-unannounced", "mcp-metadata-at-the-root", "mcp-metadata-elsewhere", "mcp-scopes-from-metadata",
+            "mcp-no-scopes", "mcp-step-up-by-difference", "mcp-token-endpoint-auth", "mcp-no-offline-access",
+            "mcp-iss-not-advertised",
+        ]:
+            with self.subTest(scenario):
+                world = self.daemon.control("worlds", name=scenario, listen=0)["url"]
+                self.server, self.memory = f"{world}/mcp/corp", Memory()
+                requests.post(f"{world}/_understudy/v1/scenarios/{scenario}").raise_for_status()
+                async def run():
+                    async with self.session() as session:
+                        note = await session.call_tool("write_note", {"text": "a"})
+                        return note.structured_content["text"]
+                self.assertEqual(asyncio.run(asyncio.wait_for(run(), 60)), "a")
 
     def test_wrong_audience_and_endless_step_up_end(self):
         for scenario in ["mcp-wrong-audience", "mcp-endless-step-up"]:

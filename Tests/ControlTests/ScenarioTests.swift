@@ -8,17 +8,20 @@ import Understudy
 struct ScenarioTests {
     static let names = [
         "cancelled-sign-in", "clock-ahead", "clock-behind", "credential-already-linked", "device-flow-slow-down",
-        "expired-client-secret", "github-suspended-application", "hidden-email-off",
-        "mcp-assertion-refused", "mcp-endless-step-up", "mcp-expired-tokens", "mcp-foreign-resource", "mcp-iss-missing",
-        "mcp-iss-wrong",
-        "mcp-metadata-of-another-issuer", "mcp-moved-server", "mcp-no-resource-metadata", "mcp-no-s256",
+        "expired-client-secret", "github-suspended-application", "hidden-email-off", "mcp-assertion-refused",
+        "mcp-client-credentials", "mcp-company-and-vendor", "mcp-dpop", "mcp-dpop-nonce", "mcp-endless-step-up",
+        "mcp-expired-tokens", "mcp-foreign-resource", "mcp-iss-missing", "mcp-iss-normalized",
+        "mcp-iss-not-advertised", "mcp-iss-unexpected", "mcp-iss-wrong", "mcp-metadata-at-the-root",
+        "mcp-metadata-elsewhere", "mcp-metadata-of-another-issuer", "mcp-metadata-unannounced", "mcp-moved-server",
+        "mcp-no-offline-access", "mcp-no-resource-metadata", "mcp-no-s256", "mcp-no-scopes", "mcp-preregistration",
         "mcp-refresh-revoked", "mcp-registration-rate-limited", "mcp-registration-refused", "mcp-rotated-keys",
-        "mcp-wrong-audience", "nonce-mismatch",
-        "openid-audience-list", "openid-clock-ahead", "openid-logout-fails", "openid-missing-email",
-        "openid-nonce-mismatch", "openid-rotated-key", "provider-outage", "rehearsal",
+        "mcp-scopes-from-metadata", "mcp-step-up-by-difference", "mcp-token-endpoint-auth", "mcp-workload",
+        "mcp-wrong-audience",
+        "nonce-mismatch", "openid-audience-list", "openid-clock-ahead", "openid-logout-fails",
+        "openid-missing-email", "openid-nonce-mismatch", "openid-rotated-key", "provider-outage", "rehearsal",
         "rehearse-member-order", "rehearse-rotated-keys", "rehearse-slow", "rehearse-unavailable",
-        "rehearse-unknown-claims", "rehearse-unknown-members", "replayed-code", "revoked-grant",
-        "rotated-keys", "second-factor", "slow-provider",
+        "rehearse-unknown-claims", "rehearse-unknown-members", "replayed-code", "revoked-grant", "rotated-keys",
+        "second-factor", "slow-provider",
     ]
     let fixture: FaultFixture
 
@@ -34,7 +37,8 @@ struct ScenarioTests {
     @Test("every file is built in, has its texts and its page, and can be played, twice, too")
     func files() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: "\(Repository.root)/seed-data/scenarios")
-        #expect(files.filter { $0.hasSuffix(".json") }.sorted() == ScenarioTests.names.map { "\($0).json" })
+        let built = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(".json".count)) }
+        #expect(built.sorted() == ScenarioTests.names)
         let listed =
             try fixture.client.get("\(FaultFixture.api)/scenarios").json["scenarios"] as? [[String: Any]] ?? []
         #expect(listed.compactMap { $0["name"] as? String } == ScenarioTests.names)

@@ -211,6 +211,25 @@ struct ProtectedResourceTests {
         #expect(try call(fixture, "write_note", token: forged, text: "a").status == 403)
     }
 
+    @Test("refuses pages of other origins than the seed names, if it names some")
+    func origins() throws {
+        func statuses(_ fixture: OpenIDFixture) throws -> [Int] {
+            let token = try signIn(fixture, "mcp:read", resource: resource(fixture))["access_token"]
+            return try [nil, "https://app.example", "https://app.example.evil.example", "null"].map { origin in
+                var headers = ["MCP-Protocol-Version": "2025-11-25"]
+                headers["Origin"] = origin
+                return try send(fixture, "ping", token: token, headers: headers).status
+            }
+        }
+        #expect(try statuses(OpenIDFixture()) == [200, 200, 200, 200])
+        let fixture = try OpenIDFixture(issuer: #""mcp":{"origins":["https://app.example"]}"#)
+        #expect(try statuses(fixture) == [200, 200, 403, 403])
+        let listening = try fixture.client.get(ProtectedResourceTests.path, headers: ["Origin": "https://b.example"])
+        #expect(listening.status == 403)
+        #expect(listening.diagnosis.contains(#"expected "https://app.example""#), "\(listening.diagnosis)")
+        #expect(try statuses(OpenIDFixture(issuer: #""mcp":{"origins":[]}"#)) == [200, 403, 403, 403])
+    }
+
     @Test("takes the tokens of the issuers that the seed names")
     func moved() throws {
         let fixture = try OpenIDFixture(

@@ -95,7 +95,11 @@ extension Exchange {
     package func redirectIssuer(_ issuer: String?) -> String? {
         guard let appliedFault, let order = appliedFault.fault.effect.issuer else { return issuer }
         appliedFault.use()
-        return order == .missing ? nil : "https://another-issuer.example"
+        switch order {
+        case .missing: return nil
+        case .wrong: return "https://another-issuer.example"
+        case .normalized: return issuer.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 + "/" }
+        }
     }
 
     /// Returns the answer to this authorization without a page: from a fault, the queue of outcomes, or the client's

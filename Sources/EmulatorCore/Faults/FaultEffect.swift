@@ -36,6 +36,14 @@ package struct FaultEffect: SchemaObject {
         case wrong
     }
 
+    package enum RedirectIssuer: String, Sendable, CaseIterable {
+        case missing
+        case wrong
+        /// The right issuer with a slash at its end, or without the one it has: the same only for clients that
+        /// normalize URLs.
+        case normalized
+    }
+
     package let answer: Answer?
     /// The time by which the answer is delayed.
     package let delay: TimeSpan?
@@ -52,7 +60,7 @@ package struct FaultEffect: SchemaObject {
     package let keySet: KeySet?
     package let isMalformed: Bool
     package let state: State?
-    package let issuer: State?
+    package let issuer: RedirectIssuer?
     /// Whether the authorization code has been used already.
     package let isCodeUsed: Bool
     /// The reply in place of a mail server's own. It and the next member are for mail.
@@ -95,7 +103,7 @@ package struct FaultEffect: SchemaObject {
             fields.optional("malformedJSON", .boolean, "Break the JSON of the body off in the middle.") ?? false
         state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with another one.")
         issuer = fields.optional(
-            "iss", .choice(State.self), "Redirect without `iss`, or with another issuer's (RFC 9207).")
+            "iss", .choice(RedirectIssuer.self), "Redirect without `iss`, or with a wrong one (RFC 9207).")
         let code = fields.optional(
             "code", .choice(["used"]), "Give out an authorization code that has been used already.")
         isCodeUsed = code != nil

@@ -179,7 +179,10 @@ extension Inspector {
             return [
                 OrderField.menu(
                     "Issuer", "iss", form,
-                    [(value: "missing", text: "left out"), (value: "wrong", text: "another one")])
+                    [
+                        (value: "missing", text: "left out"), (value: "wrong", text: "another one"),
+                        (value: "normalized", text: "with a slash more"),
+                    ])
             ]
         case .keys:
             return [

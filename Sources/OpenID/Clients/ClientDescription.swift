@@ -41,7 +41,8 @@ struct ClientDescription: Sendable {
             object, grants, !isDocument && policy.defaultsToWeb, &metadata)
         metadata["grant_types"] = .array(grants.map { .string($0) })
         metadata["response_types"] = try ClientDescription.responseTypes(object, grants, policy)
-        metadata["token_endpoint_auth_method"] = try ClientDescription.method(object, isDocument, &metadata)
+        metadata["token_endpoint_auth_method"] = try ClientDescription.method(
+            object, isDocument, among: policy.authenticationMethods, &metadata)
         if let uris = try list("post_logout_redirect_uris", object) {
             if let other = uris.first(where: { !isAddress($0) }) { throw ClientDescription.badAddress(other) }
             metadata["post_logout_redirect_uris"] = .array(uris.map { .string($0) })
@@ -114,18 +115,20 @@ extension ClientDescription {
     }
 
     /// Returns the authentication method. The default is RFC 7591's, although some clients would rather be public:
-    /// those of MCP ask for `none`.
+    /// those of MCP ask for `none`. A client that registers gets another one if the server doesn't have it, as RFC 7591
+    /// section 3.2.1 allows. A document can't be changed.
     private static func method(
-        _ object: JSONObject, _ isDocument: Bool, _ metadata: inout JSONObject
+        _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
+        _ metadata: inout JSONObject
     ) throws(OAuthRefusal) -> JSONValue {
         let name = "token_endpoint_auth_method"
         let fallback: ClientAuthenticationMethod = isDocument ? .none : .clientSecretBasic
         let text = try text(name, object) ?? fallback.rawValue
-        let allowed = ClientAuthenticationMethod.allCases.filter {
-            !isDocument || [.none, .privateKeyJWT].contains($0)
+        let known = ClientAuthenticationMethod.allCases.filter {
+            !isDocument || [.none, .privateKeyJWT].contains($0) && served.contains($0)
         }
-        guard let method = allowed.first(where: { $0.rawValue == text }) else {
-            throw invalid(name, object, expected: allowed.map(\.rawValue).joined(separator: ", "))
+        guard let asked = known.first(where: { $0.rawValue == text }) else {
+            throw invalid(name, object, expected: known.map(\.rawValue).joined(separator: ", "))
         }
         if let uri = object["jwks_uri"], !uri.isNull {
             throw invalid("jwks_uri isn't fetched here: send the keys themselves in jwks")
@@ -134,10 +137,12 @@ extension ClientDescription {
             try check(keySet: keys)
             metadata["jwks"] = keys
         }
-        guard method != .privateKeyJWT || !(metadata["jwks"]?["keys"]?.array ?? []).isEmpty else {
+        let hasKeys = !(metadata["jwks"]?["keys"]?.array ?? []).isEmpty
+        let method = served.contains(asked) ? asked : served.first { $0 != .privateKeyJWT || hasKeys }
+        guard let method, method != .privateKeyJWT || hasKeys else {
             throw invalid("private_key_jwt needs the client's public keys: send them in jwks")
         }
-        return .string(text)
+        return .string(method.rawValue)
     }
 
     /// Refuses a key set that has private or unusable keys: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
@@ -220,7 +225,7 @@ extension ClientDescription {
             "invalid_redirect_uri",
             Diagnosis(
                 received: "redirect URI \(Diagnosis.quote(uri))",
-                expected: "an absolute URI without a fragment or a wildcard", "register the address itself"))
+                expected: "an absolute URI without a fragment, a wildcard or a user", "register the address itself"))
     }
 
     fileprivate static func refusal(_ name: String, _ reason: String) -> OAuthRefusal {
@@ -228,9 +233,12 @@ extension ClientDescription {
     }
 }
 
-/// Whether a browser may be redirected to the URI.
+/// Whether a browser may be redirected to the URI. A web address names no user, because a browser takes
+/// `http://127.0.0.1@evil.example/` for an address of `evil.example`.
 private func isAddress(_ uri: String) -> Bool {
-    RegisteredRedirectURI.rule.holds(uri) && !uri.contains("*") && !RegisteredRedirectURI.runsScript(uri)
+    let scheme = uri.prefix { $0 != ":" }.lowercased()
+    return RegisteredRedirectURI.rule.holds(uri) && !uri.contains("*") && !RegisteredRedirectURI.runsScript(uri)
+        && (!["http", "https"].contains(scheme) || WebAddress(uri) != nil)
 }
 
 private func invalid(received: String? = nil, expected: String? = nil, _ advice: String) -> OAuthRefusal {

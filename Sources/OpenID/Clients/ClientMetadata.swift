@@ -151,15 +151,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
     /// Checks a client in a seed, beyond its schema.
     static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
-        let keys = client["jwks"]?["keys"]
-        if let keys, keys.items.count > KeySet.limit {
-            references.add(keys, "there are \(keys.items.count) keys: at most \(KeySet.limit) are read")
-        }
-        for key in (keys?.items ?? []).prefix(KeySet.limit) {
-            do throws(KeyError) { _ = try Key(jwk: key.value) } catch {
-                references.add(key, "not a usable key: \(error.description)")
-            }
-        }
+        checkKeys(client["jwks"], &references)
         let needed = [
             "client_secret_basic": "clientSecret", "client_secret_post": "clientSecret",
             "client_secret_jwt": "clientSecret", "private_key_jwt": "jwks",
@@ -168,5 +160,18 @@ struct ClientMetadata: SchemaObject, SignInClient {
             client[member] == nil
         else { return }
         references.add(method, "a client that authenticates by \(name) needs \"\(member)\"")
+    }
+
+    /// Checks a key set in a seed.
+    static func checkKeys(_ jwks: LocatedJSON?, _ references: inout SeedReferences) {
+        let keys = jwks?["keys"]
+        if let keys, keys.items.count > KeySet.limit {
+            references.add(keys, "there are \(keys.items.count) keys: at most \(KeySet.limit) are read")
+        }
+        for key in (keys?.items ?? []).prefix(KeySet.limit) {
+            do throws(KeyError) { _ = try Key(jwk: key.value) } catch {
+                references.add(key, "not a usable key: \(error.description)")
+            }
+        }
     }
 }

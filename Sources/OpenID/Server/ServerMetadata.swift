@@ -109,7 +109,7 @@ extension Issuer {
     /// request.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
-        let methods = ClientAuthenticationMethod.allCases.map { JSONValue.string($0.rawValue) }
+        let methods = policy.authenticationMethods.map { JSONValue.string($0.rawValue) }
         let algorithms = ClientMetadata.algorithms.map { JSONValue.string($0) }
         let endpoints = [
             ("authorization_endpoint", paths.authorization), ("token_endpoint", paths.token), ("jwks_uri", paths.keys),
@@ -131,9 +131,9 @@ extension Issuer {
             [
                 "authorization_code", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
                 TokenExchange.grantType,
-            ].map { .string($0) }
+            ].filter { $0 != "refresh_token" || policy.refreshTokens != .never }.map { .string($0) }
                 + (policy.responseTypes.contains { !$0.contains("code") } ? ["implicit"] : [])
-                + (policy.trustedIssuers.isEmpty ? [] : [.string(IdentityAssertion.grantType)]))
+                + (policy.takesAssertions ? [.string(IdentityAssertion.grantType)] : []))
         if !policy.trustedIssuers.isEmpty {
             metadata["authorization_grant_profiles_supported"] = [.string(IdentityAssertion.profile)]
         }

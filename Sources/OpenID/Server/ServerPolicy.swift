@@ -30,6 +30,8 @@ struct ServerPolicy: SchemaObject {
     let refreshTokens: RefreshTokens
     let rotatesRefreshTokens: Bool
     let requiresPushedRequests: Bool
+    /// The ways of client authentication that the metadata lists, and that registered clients may have.
+    let authenticationMethods: [ClientAuthenticationMethod]
     let hasSingleSignOn: Bool
     let acrValues: [String]
     let registration: Registration
@@ -46,6 +48,7 @@ struct ServerPolicy: SchemaObject {
     let crossAppAccess: [CrossAppAccess]
     /// The `id`s of the issuers whose assertions are accepted.
     let trustedIssuers: [String]
+    let workloadPlatforms: [WorkloadPlatform]
     let lifetimes: Lifetimes
     let paths: EndpointPaths
 
@@ -75,6 +78,12 @@ struct ServerPolicy: SchemaObject {
             "Whether a refresh token works once and brings the next; a second use revokes the grant.")
         requiresPushedRequests = fields(
             "requirePushedRequests", .boolean, default: false, "Take pushed authorization requests only (RFC 9126).")
+        let methods = fields(
+            "tokenEndpointAuthMethods", .set(of: .choice(ClientAuthenticationMethod.self)),
+            default: ClientAuthenticationMethod.allCases,
+            "How clients that register may authenticate, as the metadata lists it. Who asks for another way gets the first that suits. The clients of this file aren't bound to it."
+        )
+        authenticationMethods = methods.isEmpty ? ClientAuthenticationMethod.allCases : methods
         hasSingleSignOn = fields(
             "singleSignOn", .boolean, default: true, "Whether a browser stays signed in from one client to the next.")
         acrValues = fields(
@@ -118,6 +127,9 @@ struct ServerPolicy: SchemaObject {
         trustedIssuers = fields(
             "trustedIssuers", .set(of: .text(.identifier)), default: [],
             "Other issuers of this file, by id, whose assertions of a person (ID-JAG) bring an access token here.")
+        workloadPlatforms = fields.list(
+            "workloadPlatforms", of: WorkloadPlatform.self, key: "issuer",
+            "Platforms, such as Kubernetes, for whose tokens workloads get an access token here (RFC 7523).")
         lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
         paths = fields.object(
             "paths", EndpointPaths.self,
@@ -128,6 +140,9 @@ struct ServerPolicy: SchemaObject {
         about: "a host's name, with a port where it isn't 443: \"app.example\" or \"app.example:8443\"",
         pattern: "^[^/@?#\\s]+$"
     ) { WebAddress("https://\($0)")?.rest.isEmpty ?? false }
+
+    /// Whether clients may get access tokens by the JWT bearer grant.
+    var takesAssertions: Bool { !trustedIssuers.isEmpty || !workloadPlatforms.isEmpty }
 
     /// Whether a document may be fetched from an https address.
     func takesDocuments(from address: WebAddress) -> Bool {

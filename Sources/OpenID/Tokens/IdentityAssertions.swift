@@ -120,12 +120,12 @@ extension Issuer {
     }
 
     /// Returns the issuers of this world's seed with these `id`s.
-    private func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
+    func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
         exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
     }
 
     /// Returns the names by which clients may know the issuer. They depend on the address by which clients reach it.
-    private func identifiers(_ exchange: Exchange) -> [String] {
+    func identifiers(_ exchange: Exchange) -> [String] {
         let own = exchange.address.ownBase + alias.prefix
         return followsRequest ? [own, identifier(exchange), "https://\(host)\(path)"] : [identifier(exchange)]
     }
@@ -139,7 +139,9 @@ extension Issuer {
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
-        let claims = try assertedClaims(try form.required("assertion"), exchange)
+        let assertion = try form.required("assertion")
+        if isWorkloadToken(assertion) { return try redeemWorkloadToken(exchange, form, client, thumbprint) }
+        let claims = try assertedClaims(assertion, exchange)
         try check(claims, client, thumbprint, exchange)
         // If an assertion names no scopes, this issuer decides.
         let asserted = try claims["scope"]?.string.map { text throws(OAuthRefusal) in

@@ -34,16 +34,19 @@ extension ProtectedResource {
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
         let text = String(words[1])
+        var scopes: [String] = []
         do {
             let access = try access(text, exchange)
             let presented = PresentedAccessToken(text: text, isBound: scheme == "dpop")
             try access.server.check(
                 presented, boundTo: access.thumbprint, at: identifier(exchange), in: exchange)
+            scopes = access.scopes
             for scope in policy.scopes { try check(scope, access) }
             return access
         } catch let error as OAuthRefusal {
             let isBound = scheme == "dpop" || dpop == .required
-            throw Refusal(response: refusal(error, policy.scopes, in: exchange, isBound: isBound))
+            throw Refusal(
+                response: refusal(error, needed: policy.scopes, of: scopes, in: exchange, isBound: isBound))
         }
     }
 
@@ -54,11 +57,13 @@ extension ProtectedResource {
         return policies.allSatisfy { $0 == .off } ? .off : .optional
     }
 
-    /// Refuses a token without the scope for a call. The challenge lists all scopes that the call needs.
+    /// Refuses a token without the scope for a call.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
         do throws(OAuthRefusal) { try check(scope, access) } catch {
             throw Refusal(
-                response: refusal(error, policy.allScopes, in: exchange, isBound: access.thumbprint != nil))
+                response: refusal(
+                    error, needed: policy.allScopes, of: access.scopes, in: exchange,
+                    isBound: access.thumbprint != nil))
         }
     }
 
@@ -188,15 +193,18 @@ extension ProtectedResource {
 
     /// Returns a refusal with a challenge: <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and
     /// <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
+    ///
+    /// - Parameters:
+    ///   - needed: The scopes that the request needs.
+    ///   - granted: The scopes of the token.
     func refusal(
-        _ refusal: OAuthRefusal, _ scopes: [String], in exchange: Exchange, isBound: Bool = false
+        _ refusal: OAuthRefusal, needed: [String], of granted: [String] = [], in exchange: Exchange,
+        isBound: Bool = false
     ) -> Response {
-        if isBound || refusal.name.contains("dpop") {
-            return OAuthRefusal.unauthorized(refusal, ", \(parameters(scopes, exchange))").response
-        }
+        let more = parameters(needed, granted, exchange).map { ", \($0)" }.joined()
+        if isBound || refusal.name.contains("dpop") { return OAuthRefusal.unauthorized(refusal, more).response }
         var refusal = refusal
-        refusal.challenge =
-            "Bearer error=\"\(refusal.name)\", error_description=\"\(refusal.description)\", \(parameters(scopes, exchange))"
+        refusal.challenge = "Bearer error=\"\(refusal.name)\", error_description=\"\(refusal.description)\"\(more)"
         return refusal.response
     }
 
@@ -205,10 +213,18 @@ extension ProtectedResource {
             received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
             "there is no access token: read the metadata that WWW-Authenticate names, sign in, and send Authorization: "
                 + (dpop == .required ? "DPoP, and a proof" : "Bearer"))
-        return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters(policy.scopes, exchange))
+        let parameters = parameters(policy.scopes, [], exchange).joined(separator: ", ")
+        return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters)
     }
 
-    private func parameters(_ scopes: [String], _ exchange: Exchange) -> String {
-        "scope=\"\(scopes.joined(separator: " "))\", resource_metadata=\"\(metadataURL(exchange))\""
+    private func parameters(_ needed: [String], _ granted: [String], _ exchange: Exchange) -> [String] {
+        let scopes =
+            switch policy.challenge.scope {
+            case .needed: needed
+            case .missing: needed.filter { !granted.contains($0) }
+            case .none: [String]()
+            }
+        return (scopes.isEmpty ? [] : ["scope=\"\(scopes.joined(separator: " "))\""])
+            + (metadataURL(exchange).map { ["resource_metadata=\"\($0)\""] } ?? [])
     }
 }

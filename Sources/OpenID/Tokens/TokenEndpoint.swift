@@ -24,7 +24,7 @@ extension Issuer {
 
     func token(_ exchange: Exchange) throws -> Response {
         let form = try exchange.request.parameters()
-        let client = try authenticate(exchange, form)
+        let client = try workload(exchange, form) ?? authenticate(exchange, form)
         let grantType = form["grant_type"] ?? ""
         let issue: (Exchange, Form, ClientMetadata, String?) throws -> Issued
         switch grantType {
@@ -33,7 +33,7 @@ extension Issuer {
         case "client_credentials": issue = actAsClient
         case DeviceAuthorization.grantType: issue = redeemDevice
         case TokenExchange.grantType: issue = exchangeToken
-        case IdentityAssertion.grantType where !policy.trustedIssuers.isEmpty: issue = redeemAssertion
+        case IdentityAssertion.grantType where policy.takesAssertions: issue = redeemAssertion
         default:
             throw OAuthRefusal(
                 grantType.isEmpty ? "invalid_request" : "unsupported_grant_type",

@@ -41,6 +41,16 @@ extension World {
             case wrong
         }
 
+        /// A wrong `iss` of a redirect.
+        public enum RedirectIssuer: String, Sendable, Hashable, CaseIterable {
+            /// `iss` is missing.
+            case missing
+            /// `iss` is another issuer.
+            case wrong
+            /// `iss` has a slash more, or less, at its end than the issuer.
+            case normalized
+        }
+
         let members: [String: JSONValue]
 
         /// Makes an effect from members in the control API's form, which `docs/orders.md` lists.
@@ -121,8 +131,10 @@ extension World {
         /// Redirects without `state`, or with a wrong one.
         public static func state(_ state: State) -> FaultEffect { FaultEffect(["state": .string(state.rawValue)]) }
 
-        /// Redirects without `iss`, or with another issuer's; at OpenID Connect issuers only.
-        public static func issuer(_ state: State) -> FaultEffect { FaultEffect(["iss": .string(state.rawValue)]) }
+        /// Redirects without `iss`, or with a wrong one; at OpenID Connect issuers only.
+        public static func issuer(_ issuer: RedirectIssuer) -> FaultEffect {
+            FaultEffect(["iss": .string(issuer.rawValue)])
+        }
 
         /// Issues an authorization code that counts as redeemed already.
         public static let usedCode = FaultEffect(["code": "used"])
