@@ -155,6 +155,21 @@ struct SharedPortTests {
         #expect(result.output.contains("cert9.db"), "\(result)")
     }
 
+    @Test("two commands at the same time stay in the machine's network, if this user may listen on ports 80 and 443")
+    func together() throws {
+        guard SharedPortTests.mayIntercept, geteuid() == 0 else { return }
+        let script = """
+            exec="$0 exec --intercept --log-file /dev/null"
+            $exec -- sh -c 'readlink /proc/self/ns/net > first; until [ -s second ]; do sleep 0.1; done' &
+            until [ -s first ]; do sleep 0.1; done
+            $exec -- sh -c 'curl -s -o /dev/null -w "%{http_code}" https://appleid.apple.com/auth/keys > status
+                readlink /proc/self/ns/net > second'
+            wait; readlink /proc/self/ns/net | cat - first second | sort -u | wc -l; cat status
+            """
+        let result = try Shell.run("sh", ["-c", "cd \(folder.path) && \(script)", Tool.path])
+        #expect(result.output.split(whereSeparator: \.isWhitespace) == ["1", "200"], "\(result)")
+    }
+
     @Test("a home that can't be written keeps nothing but browsers from trusting the authority")
     func noHome() throws {
         guard SharedPortTests.mayIntercept, SharedPortTests.hasCertutil else { return }

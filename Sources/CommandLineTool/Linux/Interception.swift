@@ -23,7 +23,7 @@ struct Interception {
     /// The reason why interception isn't available on this system; always `nil` on Linux.
     static let obstacle: String? = nil
 
-    /// The loopback address on which the daemon listens on ports 80 and 443. No other program uses it.
+    /// The loopback address on which the daemon listens on ports 80 and 443.
     let address: String
     /// Whether the command has a network of its own, with only the daemon in it.
     let isIsolated: Bool
@@ -37,8 +37,7 @@ struct Interception {
     init(
         hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
     ) throws {
-        address = "127.77.0.1"
-        portObstacle = isolated ? nil : PortObstacle(address: address, ports: [80, 443])
+        (address, portObstacle) = isolated ? ("127.77.0.1", nil) : Interception.freeAddress()
         isIsolated = isolated || portObstacle != nil
         outside = try Interception.enter(withNetwork: isIsolated, keepingSockets: shares && isIsolated)
         guard understudy_make_mounts_private() == 0 else {
@@ -60,6 +59,18 @@ struct Interception {
                 throw Failure("a trust bundle can't be put at \(path): \(String(cString: strerror(errno)))")
             }
         }
+    }
+
+    /// Returns a loopback address whose ports 80 and 443 are free, or the reason why none is. Commands that start at the
+    /// same time try different addresses.
+    private static func freeAddress() -> (address: String, obstacle: PortObstacle?) {
+        var place = (address: "", obstacle: PortObstacle?.none)
+        for offset in 0..<8 {
+            let address = "127.77.0.\((Int(getpid()) + offset) % 250 + 1)"
+            place = (address, PortObstacle(address: address, ports: [80, 443]))
+            if place.obstacle == nil { break }
+        }
+        return place
     }
 
     /// Enters the namespaces. The user namespace is first, if one is needed: only a process with one thread can enter
