@@ -68,6 +68,13 @@ struct GoogleSignIn: PersonPagesFlow {
         return request.form["login_hint"].map { google.accountID(of: $0, exchange) }
     }
 
+    /// Returns the person of the `login_hint` in a pop-up of Google's script: "When successful, account selection is
+    /// skipped." <https://developers.google.com/identity/oauth2/web/reference/js-reference#CodeClientConfig>
+    func personSignedIn(_ request: AuthorizationRequest, _ exchange: Exchange) -> Account? {
+        guard request.relayOrigin != nil, !request.prompts.contains("select_account") else { return nil }
+        return request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
+    }
+
     /// "The account selection UI should be optimized for accounts at that domain": they come first.
     /// <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
     func preference(_ request: AuthorizationRequest) -> ((Account) -> Bool)? {
@@ -186,6 +193,13 @@ extension GoogleProvider {
     /// (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
     func accountID(of hint: String, _ exchange: Exchange) -> String {
         account(named: hint, in: exchange.world) ?? hint
+    }
+
+    /// Returns the person of a hint.
+    func account(hinted hint: String, _ exchange: Exchange) -> Account? {
+        guard !hint.isEmpty else { return nil }
+        let id = accountID(of: hint, exchange)
+        return exchange.world.read { $0.account(id) ?? $0.first(Account.byEmail, id.lowercased()) }
     }
 
     /// Returns Google's page for a person who may not use this app; `nil` if the person may.

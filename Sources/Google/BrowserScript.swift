@@ -51,54 +51,68 @@ extension GoogleProvider {
         ]
     }
 
-    /// Returns whether a page may use the script. The reasons are those of `getNotDisplayedReason`.
+    /// Returns whether a page may use the script, and whether the next sign-in is ordered, so that the browser's dialog
+    /// needn't ask a person. The reasons are those of `getNotDisplayedReason`.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
+        let client: GoogleClient
         do throws(GoogleError) {
-            let client = try client(named: form["client_id"] ?? "")
+            client = try self.client(named: form["client_id"] ?? "")
             _ = try client.origin(form)
         } catch {
             let reason = error.name == "invalid_client" ? "invalid_client" : "unregistered_origin"
             return GoogleProvider.json(["reason": .string(reason)], status: 403).diagnosed(error.diagnosis)
         }
-        let hasPeople = exchange.world.read { !$0.people(search: "", after: nil, limit: 1).people.isEmpty }
+        let (hasPeople, isOrdered) = exchange.world.read { tables in
+            let ordered = tables.value(OutcomeQueue.self).queued.contains {
+                $0.provider == name && ($0.client ?? client.id) == client.id
+            }
+            return (!tables.people(limit: 1).people.isEmpty, ordered)
+        }
         guard hasPeople else {
             return GoogleProvider.json(["reason": "opt_out_or_no_session"])
                 .noted(Note("there is no account to sign in: seed one, or add it with POST accounts"))
         }
-        return GoogleProvider.json(["reason": .null])
+        let interaction = client.interaction ?? exchange.world.seed.interaction
+        return GoogleProvider.json(["reason": .null, "isOrdered": .bool(isOrdered || interaction.mode == .auto)])
     }
 
-    /// Handles `google.accounts.id.revoke`: a page ends a person's grant to its client. The person is named by address
-    /// or `sub`.
+    /// Handles `google.accounts.id.revoke`: a page ends a person's grant to its client.
     private func revokeByPage(_ exchange: Exchange) throws -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
         do {
             let client = try client(named: form["client_id"] ?? "")
             _ = try client.origin(form)
             let hint = form["hint"] ?? ""
-            let named = accountID(of: hint, exchange)
-            let moment = exchange.cause("a page revoked it")
-            let isRevoked = try exchange.world.update { tables in
-                guard
-                    let account = tables.account(named) ?? tables.first(Account.byEmail, named.lowercased()),
-                    let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id))
-                else { return false }
-                tables.end(grant, because: moment)
-                return true
-            }
-            guard isRevoked else {
-                // This isn't documented.
-                throw GoogleError(
-                    "invalid_hint", nil,
-                    Diagnosis(
-                        received: "hint \(Diagnosis.quote(hint))",
-                        "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
+            guard try endGrant(of: hint, to: client, exchange) != nil else {
+                throw GoogleProvider.unknownHint(hint, at: client)
             }
             return GoogleProvider.json([:])
         } catch let error as GoogleError {
             return error.jsonResponse
         }
+    }
+
+    /// Ends the grant of a person to a client. The person is named by address or `sub`. Returns `nil` if there is none.
+    func endGrant(of hint: String, to client: GoogleClient, _ exchange: Exchange) throws -> Account? {
+        guard let account = account(hinted: hint, exchange) else { return nil }
+        let moment = exchange.cause("a page revoked it")
+        return try exchange.world.update { tables in
+            guard let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id)) else {
+                return nil
+            }
+            tables.end(grant, because: moment)
+            return account
+        }
+    }
+
+    /// Returns the error of a hint at nobody. It isn't documented.
+    static func unknownHint(_ hint: String, at client: GoogleClient) -> GoogleError {
+        GoogleError(
+            "invalid_hint", nil,
+            Diagnosis(
+                received: "hint \(Diagnosis.quote(hint))",
+                "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
     }
 
     /// Returns the browser's `Origin` as a field. It doesn't identify a page at the daemon's own address.

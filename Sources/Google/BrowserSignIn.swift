@@ -94,6 +94,12 @@ struct ButtonSignIn: PersonPagesFlow {
 
     func preference(_ request: BrowserSignIn) -> ((Account) -> Bool)? { request.prefersAccount }
 
+    /// Returns the person of the `login_hint`: "If successful, account selection is skipped."
+    /// <https://developers.google.com/identity/gsi/web/reference/js-reference#login_hint>
+    func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
+        request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
+    }
+
     func consentPage(_ request: BrowserSignIn, for account: Account, _ exchange: Exchange) -> Response? {
         google.isKnown(account, to: request, exchange)
             ? nil : consentPage(request, for: account, items: BrowserSignIn.scopes.descriptions, exchange)
@@ -168,7 +174,7 @@ extension GoogleProvider {
 // https://developers.google.com/identity/gsi/web/guides/display-google-one-tap
 //
 // Quirks: there are no sessions at Google here, so every person of the seed is signed in there, and the last one to
-// sign in with this browser is listed first. The browser's own dialog (FedCM) isn't served.
+// sign in with this browser is listed first.
 
 /// The sign-in by One Tap.
 struct OneTapSignIn: AuthorizationFlow {
@@ -238,10 +244,7 @@ struct OneTapSignIn: AuthorizationFlow {
     func choosePerson(
         _ request: BrowserSignIn, _ search: PersonChooser.Search?, _ exchange: Exchange
     ) -> Response {
-        let hinted = request.hint.flatMap { hint in
-            let id = google.accountID(of: hint, exchange)
-            return exchange.world.read { $0.account(id) ?? $0.first(Account.byEmail, id.lowercased()) }
-        }
+        let hinted = request.hint.flatMap { google.account(hinted: $0, exchange) }
         let chooser = PersonChooser(exchange, search, first: hinted, preferring: request.prefersAccount)
         let people = chooser.fields { account in
             PersonChooser.button(

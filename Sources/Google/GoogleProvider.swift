@@ -42,7 +42,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
     package var endpoints: [Endpoint] {
-        authorizations + browserScript + profiles + tokens + devices + keySets + [
+        authorizations + browserScript + browserDialog + profiles + tokens + devices + keySets + [
             nativeCall, securityEventCall,
             .revocations(of: name, "Lets people remove an app in their Google account.") { try revokeByOrder($0, $1) },
         ]

@@ -226,6 +226,7 @@ package struct ExchangeNotes: Sendable {
         if name == "error", error == nil, finding.value.utf8.count <= ExchangeNotes.longest { error = finding.value }
         // The form of a page repeats values of the request.
         if ExchangeNotes.grants.contains(name), !finding.value.isEmpty, !given.contains(name) { given.append(name) }
+        if name == "token", addIdentity(finding.value) { return }
         if subject == nil, ["email", "localid", "login"].contains(name),
             finding.value.utf8.count <= ExchangeNotes.longest
         {
@@ -233,6 +234,16 @@ package struct ExchangeNotes: Sendable {
                 subject: name == "email" ? nil : finding.value, email: name == "email" ? finding.value : nil)
         }
         add(name, finding.value, isAnswer: true)
+    }
+
+    /// Adds an ID token that an answer has as `token`: FedCM's.
+    private mutating func addIdentity(_ value: String) -> Bool {
+        guard value.hasPrefix("eyJ"), let token = try? JWS(parsing: value), token.claims["aud"] != nil else {
+            return false
+        }
+        if !given.contains("idtoken") { given.append("idtoken") }
+        add("idtoken", value, isAnswer: true)
+        return true
     }
 
     private mutating func add(_ name: String, _ value: String, isAnswer: Bool) {

@@ -204,6 +204,19 @@ struct FlowCallTests {
         #expect(try flows().last?["hint"]?.string?.contains("goes on asking") == true)
     }
 
+    @Test("a sign-in by the browser's own dialog has its name, its person and its end")
+    func dialog() throws {
+        let order = ["provider": "google", "outcome": "approve", "account": "ada"]
+        _ = try fixture.client.post("\(FlowCallTests.api)/outcomes", json: order)
+        _ = try fixture.client.post(
+            "/accounts.google.com/gsi/fedcm/issue", form: ["client_id": "example.apps.googleusercontent.com"],
+            headers: ["Origin": "http://localhost:3000", "Sec-Fetch-Dest": "webidentity"])
+        let flow = try #require(try flows().last)
+        #expect(flow["name"]?.string == "Google: Browser's own dialog (FedCM)" && flow["ending"]?.string == "signedIn")
+        #expect(flow["person"]?["account"]?.string == "ada")
+        #expect(flow["steps"]?.array?.last?["answer"]?.string == "200 ID token")
+    }
+
     @Test("what isn't there, and what isn't a condition")
     func refused() throws {
         for (path, status, word) in [

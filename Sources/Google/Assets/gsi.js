@@ -86,12 +86,14 @@
 
   let config = null;
   let prompted = null;
+  // Fields of the HTML form that Google doesn't know: they go to the server beside the credential.
+  let own = {};
 
   // Not documented: values of the wrong type are told in the console, and nothing is done.
   const types = {
     client_id: 'string', callback: 'function', login_uri: 'string', nonce: 'string', login_hint: 'string', hd: 'string',
     context: 'string', ux_mode: 'string', auto_select: 'boolean', cancel_on_tap_outside: 'boolean', prompt_parent_id: 'string',
-    state_cookie_domain: 'string', native_callback: 'function',
+    state_cookie_domain: 'string', native_callback: 'function', use_fedcm_for_prompt: 'boolean', use_fedcm_for_button: 'boolean',
   };
   const fault = values => Object.keys(types).find(
     name => values[name] !== undefined && values[name] !== null && typeof values[name] !== types[name]);
@@ -128,7 +130,7 @@
     const response = {credential: answer.credential, select_by: answer.select_by};
     if (answer.state !== undefined) response.state = answer.state;
     if (config.callback) return call(config.callback, {clientId: config.client_id, client_id: config.client_id, ...response});
-    submit({...response, [csrf]: makeCSRFToken()});
+    submit({...own, ...response, [csrf]: makeCSRFToken()});
   };
 
   const request = more => ({
@@ -138,9 +140,46 @@
 
   const explain = () => log('google.accounts.id.initialize() must be called with a client_id first.');
 
-  const pressButton = options => {
+  /** Whether the page may use the script, and whether the next sign-in is ordered. */
+  const askStatus = async () => {
+    try {
+      const answer = await fetch(address('/gsi/status', {client_id: config.client_id, origin: location.origin}), {credentials: 'omit'});
+      return await answer.json();
+    } catch {
+      return {reason: 'unknown_reason'};
+    }
+  };
+
+  // MARK: - The browser's own dialog: https://developers.google.com/identity/gsi/web/guides/fedcm-migration
+
+  // A browser reads Google's well-known file without the name of a world.
+  const hasDialog = isWanted => isWanted === true && 'IdentityCredential' in window && accounts.startsWith('https://')
+    && !new URL(accounts).pathname.startsWith('/~');
+
+  const askBrowser = (mode, mediation, signal) => {
+    const context = ['signin', 'signup', 'use'].includes(config.context) ? config.context : 'signin';
+    const provider = {configURL: `${accounts}/gsi/fedcm.json`, clientId: config.client_id};
+    if (config.nonce) provider.params = {nonce: config.nonce};
+    if (config.login_hint) provider.loginHint = config.login_hint;
+    if (config.hd) provider.domainHint = /^\*$/.test(config.hd) ? 'any' : config.hd;
+    return navigator.credentials.get({identity: {context, mode, providers: [provider]}, mediation, signal});
+  };
+
+  const pressButton = async options => {
     call(options.click_listener);
     if (!config) return explain();
+    if (config.ux_mode !== 'redirect' && hasDialog(config.use_fedcm_for_button)) {
+      const status = await askStatus();
+      if (!status.reason && !status.isOrdered) {
+        try {
+          const credential = await askBrowser('active', 'required');
+          deliver({credential: credential.token, select_by: 'btn', state: options.state});
+        } catch (error) {
+          log(`FedCM: ${error}`);
+        }
+        return;
+      }
+    }
     if (config.ux_mode === 'redirect') {
       location.assign(address('/gsi/select', request({
         ux_mode: 'redirect', login_uri: loginURI(), g_csrf_token: makeCSRFToken(), state: options.state,
@@ -211,8 +250,9 @@
 
   const endPrompt = (type, reason) => {
     if (!prompted) return;
-    const {frame, listener, outside, tell} = prompted;
+    const {frame, listener, outside, dialog, tell} = prompted;
     prompted = null;
+    if (dialog) dialog.abort();
     window.removeEventListener('message', listener);
     document.removeEventListener('click', outside, true);
     if (frame) frame.remove();
@@ -232,32 +272,49 @@
     (parent || document.body || document.documentElement).append(frame);
   };
 
+  /** Asks by the browser's dialog, of which a page isn't told when and why it isn't shown. */
+  const promptByBrowser = async (current, reason) => {
+    if (reason) {
+      log(reasons[reason] || reason);
+      return endPrompt('skipped');
+    }
+    current.dialog = new AbortController();
+    const mayBeSilent = config.auto_select === true && !!state().i_s;
+    try {
+      const credential = await askBrowser('passive', mayBeSilent ? 'optional' : 'required', current.dialog.signal);
+      if (prompted !== current) return;
+      current.dialog = null;
+      endPrompt('dismissed', 'credential_returned');
+      deliver({credential: credential.token, select_by: credential.isAutoSelected ? 'fedcm_auto' : 'fedcm'});
+    } catch (error) {
+      if (prompted !== current) return;
+      log(`FedCM: ${error}`);
+      endPrompt('skipped');
+    }
+  };
+
   const prompt = async listener => {
     if (prompted) endPrompt('dismissed', 'flow_restarted');
     const tell = (type, reason) => call(listener, moment(type, reason));
-    const own = (prompted = {tell});
+    const current = (prompted = {tell});
     const hide = reason => {
       if (reasons[reason]) log(reasons[reason]);
-      if (prompted === own) endPrompt('display', reason);
+      if (prompted === current) endPrompt('display', reason);
     };
     if (!config || !config.client_id) return hide('missing_client_id');
-    if (state().i_p > Date.now()) return hide('suppressed_by_user');
-    let status;
-    try {
-      const answer = await fetch(address('/gsi/status', {client_id: config.client_id, origin: location.origin}), {credentials: 'omit'});
-      status = await answer.json();
-    } catch {
-      status = {reason: 'unknown_reason'};
-    }
-    if (prompted !== own) return;
+    const byBrowser = hasDialog(config.use_fedcm_for_prompt);
+    if (!byBrowser && state().i_p > Date.now()) return hide('suppressed_by_user');
+    const status = await askStatus();
+    if (prompted !== current) return;
+    if (byBrowser && !status.isOrdered) return promptByBrowser(current, status.reason);
     if (status.reason) return hide(status.reason);
     const frame = document.createElement('iframe');
     frame.title = 'Sign in with Google Dialog';
     frame.src = address('/gsi/iframe', request({auto_select: config.auto_select && !!state().i_s}));
     place(frame);
-    own.frame = frame;
+    current.frame = frame;
     let isShown = false;
-    own.listener = event => {
+    current.listener = event => {
       if (event.source !== frame.contentWindow || event.origin !== accountsOrigin) return;
       let message;
       try {
@@ -282,9 +339,9 @@
       }
     };
     // A frame hears its own clicks: these are the page's.
-    own.outside = () => isShown && config.cancel_on_tap_outside !== false && endPrompt('skipped', 'tap_outside');
-    window.addEventListener('message', own.listener);
-    document.addEventListener('click', own.outside, true);
+    current.outside = () => isShown && config.cancel_on_tap_outside !== false && endPrompt('skipped', 'tap_outside');
+    window.addEventListener('message', current.listener);
+    document.addEventListener('click', current.outside, true);
   };
 
   const id = {
@@ -293,10 +350,14 @@
       if (wrong) return log(`The value of ${wrong} is invalid: expected a ${types[wrong]}.`);
       if (!values.client_id) log('Parameter client_id is not set correctly.');
       config = values;
+      own = {};
     },
     prompt,
     renderButton,
-    disableAutoSelect: () => keep({i_s: undefined}),
+    disableAutoSelect: () => {
+      keep({i_s: undefined});
+      if ('IdentityCredential' in window) navigator.credentials.preventSilentAccess();
+    },
     storeCredential: (credential, callback) => {
       // https://developer.mozilla.org/docs/Web/API/PasswordCredential
       const saved = window.PasswordCredential && navigator.credentials
@@ -363,7 +424,9 @@
       return {
         requestAccessToken(overridden = {}) {
           const all = {...values, ...overridden};
-          ask(values, authorize(all, 'token', {prompt: all.prompt === undefined ? 'select_account' : all.prompt, redirect_uri: relay()}));
+          // "When successful, account selection is skipped."
+          const standard = all.login_hint || all.hint ? undefined : 'select_account';
+          ask(values, authorize(all, 'token', {prompt: all.prompt === undefined ? standard : all.prompt, redirect_uri: relay()}));
         },
       };
     },
@@ -397,19 +460,24 @@
   const named = name => (name || '').split('.').reduce((object, part) => object && object[part], window);
   const flag = value => (value === undefined ? undefined : value === 'true');
 
+  // Other data attributes are the page's own: `data-your_own_param_1_to_login`.
+  const texts = ['client_id', 'login_uri', 'nonce', 'context', 'ux_mode', 'login_hint', 'hd', 'prompt_parent_id', 'state_cookie_domain'];
+  const flags = ['auto_select', 'cancel_on_tap_outside', 'itp_support', 'use_fedcm_for_prompt', 'use_fedcm_for_button'];
+  const known = [
+    ...texts, ...flags, 'auto_prompt', 'callback', 'moment_callback', 'native_callback', 'native_login_uri', 'native_id_param',
+    'native_password_param', 'skip_prompt_cookie', 'allowed_parent_origin', 'intermediate_iframe_close_callback',
+  ];
+
   const begin = () => {
     const onload = document.getElementById('g_id_onload');
     if (onload && onload.dataset.client_id !== undefined) {
       const data = onload.dataset;
       const values = {};
-      for (const name of ['client_id', 'login_uri', 'nonce', 'context', 'ux_mode', 'login_hint', 'hd', 'prompt_parent_id', 'state_cookie_domain']) {
-        if (data[name] !== undefined) values[name] = data[name];
-      }
-      for (const name of ['auto_select', 'cancel_on_tap_outside', 'itp_support']) {
-        if (data[name] !== undefined) values[name] = flag(data[name]);
-      }
+      for (const name of texts) if (data[name] !== undefined) values[name] = data[name];
+      for (const name of flags) if (data[name] !== undefined) values[name] = flag(data[name]);
       if (data.callback) values.callback = response => call(named(data.callback), response);
       id.initialize(values);
+      own = Object.fromEntries(Object.entries(data).filter(([name]) => !known.includes(name)));
       for (const element of document.querySelectorAll('.g_id_signin')) {
         const options = {...element.dataset};
         if (options.click_listener) options.click_listener = () => call(named(element.dataset.click_listener));
