@@ -281,6 +281,7 @@ struct RecordingTests {
         let posted = Answer.attribute("data-message", of: message.text)
         let authorization = try JSONValue(parsing: posted)["data"]?["authorization"]
         secrets.append(try #require(authorization?["code"]?.string, "\(posted)"))
+        secrets += try buttons(fixture)
         // This is a JSON body with a form's type, as by "curl -d".
         _ = try fixture.client.request(
             "POST", "/identitytoolkit.googleapis.com/v1/accounts:signInWithPassword?key=demo-api-key",
@@ -322,6 +323,35 @@ struct RecordingTests {
         // The claims of a token may be shown; it is decoded for that.
         #expect(try fixture.client.get("\(RecordingTests.api)/requests").text.contains("\"nonce_supported\":true"))
         #expect(try self.fixture.client.get("\(RecordingTests.api)/requests").text.contains("masked-") == false)
+    }
+
+    /// Returns the credentials in the answers to Google's and Facebook's scripts for browsers.
+    private func buttons(_ fixture: FaultFixture) throws -> [String] {
+        var credentials: [String] = []
+        let origin = "http://localhost:3000"
+        func order(_ provider: String) throws {
+            let outcome = ["provider": provider, "outcome": "approve", "account": "ada"]
+            _ = try fixture.client.post("\(RecordingTests.api)/outcomes", json: outcome)
+        }
+        let google = ["client_id": "example.apps.googleusercontent.com", "origin": origin]
+        for path in ["select", "iframe"] {
+            try order("google")
+            let page = try fixture.client.get("/accounts.google.com/gsi/\(path)?\(TestClient.encode(google))")
+            let message = try JSONValue(parsing: Answer.attribute("data-message", of: page.text))
+            credentials.append(try #require(message["credential"]?.string))
+        }
+        try order("google")
+        let dialog = try fixture.client.post(
+            "/accounts.google.com/gsi/fedcm/issue", form: google,
+            headers: ["Origin": origin, "Sec-Fetch-Dest": "webidentity"])
+        credentials.append(try #require(dialog["token"]))
+        try order("facebook")
+        let relay = "https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=\(TestClient.escape(origin))"
+        let facebook = ["client_id": "1234567890", "response_type": "token,signed_request", "redirect_uri": relay]
+        let page = try fixture.client.get("/www.facebook.com/v22.0/dialog/oauth?\(TestClient.encode(facebook))")
+        let message = try JSONValue(parsing: Answer.attribute("data-message", of: page.text))
+        for name in ["access_token", "signed_request"] { credentials.append(try #require(message[name]?.string)) }
+        return credentials
     }
 
     @Test("at most a thousand exchanges are kept")

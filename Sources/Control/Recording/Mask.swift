@@ -7,12 +7,12 @@ import Recordings
 package struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "actortoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion",
-        "clientsecret", "code", "codeverifier", "credentials", "devicecode", "fbexchangetoken", "idtoken",
+        "clientsecret", "code", "codeverifier", "credential", "credentials", "devicecode", "fbexchangetoken", "idtoken",
         "idtokenhint", "identitytoken", "inputtoken", "iossecret", "logouttoken", "mfapendingcredential",
         "newpassword", "oauthaccesstoken", "oauthidtoken", "oauthtoken", "oauthtokensecret", "oldpassword", "oobcode",
         "password", "passwordhash", "pendingtoken", "privatekey", "rawpassword", "refreshtoken",
         "registrationaccesstoken", "salt", "secret", "sessioncookie", "sessionid", "sessioninfo", "sharedsecretkey",
-        "signerkey", "subjecttoken", "temporaryproof", "token", "usercode", "verificationcode",
+        "signedrequest", "signerkey", "subjecttoken", "temporaryproof", "token", "usercode", "verificationcode",
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
