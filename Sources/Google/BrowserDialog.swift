@@ -7,7 +7,7 @@ import OAuth
 //
 // Google's script asks for the dialog with `use_fedcm_for_prompt` and `use_fedcm_for_button`
 // (https://developers.google.com/identity/gsi/web/guides/fedcm-migration). Google doesn't document its paths; the
-// config file's is the one in the browser's messages.
+// config file's is in public code: https://accounts.google.com/gsi/fedcm.json.
 //
 // Quirks: there are no sessions at Google here, so the dialog offers people of the seed, at most fifty. Which of them
 // signs in can be ordered as an outcome, whomever the browser names.
@@ -39,7 +39,7 @@ extension GoogleProvider {
                 "GET", host, GoogleProvider.configPath, title: "FedCM's config file", step: setUp, .api, dialogConfig),
             Endpoint(
                 "GET", host, GoogleProvider.accountsPath, title: "the accounts in the browser's dialog",
-                step: Step(.page, "list accounts in the browser's dialog"), .api, dialogAccounts),
+                step: Step(.discovery, "list accounts in the browser's dialog"), .api, dialogAccounts),
             Endpoint(
                 "GET", host, GoogleProvider.metadataPath, title: "a client's privacy policy and terms", step: setUp,
                 cors: .any, .api, clientMetadata),
