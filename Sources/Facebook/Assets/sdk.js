@@ -254,7 +254,9 @@
       event.preventDefault();
       press();
     });
-    Event.subscribe('auth.statusChange', label);
+    // A button that was drawn anew isn't in the page any more.
+    const follow = () => (button.isConnected ? label() : Event.unsubscribe('auth.statusChange', follow));
+    Event.subscribe('auth.statusChange', follow);
     element.replaceChildren(button);
   };
 
