@@ -8,19 +8,7 @@ extension AppleProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
         let app = settings.teams.lazy.flatMap(\.apps).first?.bundleID ?? "YOUR.BUNDLE.ID"
         let service = settings.teams.lazy.flatMap(\.services).first?.id ?? "YOUR.SERVICES.ID"
-        let control = "\(place.base)\(Endpoint.controlRoot)"
-        let request: JSONValue = [
-            "client": .string(app), "scopes": ["fullName", "email"], "nonce": "SHA-256-OF-THE-RAW-NONCE",
-        ]
-        let cancel: JSONValue = ["provider": .string(name), "client": .string(app), "outcome": "cancel"]
-        return SetUpGuide.read(
-            Texts.guides, at: place,
-            [
-                "authorization": ShellWord.post("\(control)/apple/authorizations", request),
-                "cancel": ShellWord.post("\(control)/outcomes", cancel),
-                "state": "curl \(ShellWord.quoted("\(control)/apple/credential-state?client=\(app)&user=USER"))",
-                "secret": "understudy client-secret \(ShellWord.quoted(service))",
-            ])
+        return SetUpGuide.read(Texts.setup, at: place, ["app": app, "service": service])
     }
 }
 

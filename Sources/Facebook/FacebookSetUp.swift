@@ -6,10 +6,8 @@ import JSON
 
 extension FacebookProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
-        let app = place.seed[FacebookSection.self].seededClients.first?.id ?? "YOUR-APP-ID"
-        let body: JSONValue = ["client": .string(app), "scopes": ["public_profile", "email"]]
-        let url = "\(place.base)\(Endpoint.controlRoot)/facebook/authorizations"
-        return SetUpGuide.read(Texts.guides, at: place, ["authorization": ShellWord.post(url, body)])
+        let client = place.seed[FacebookSection.self].seededClients.first?.id ?? "YOUR-APP-ID"
+        return SetUpGuide.read(Texts.setup, at: place, ["client": client])
     }
 }
 

@@ -5,7 +5,7 @@ import JSON
 // The guide, in Assets, repeats parts of docs/backend.md and docs/clients.md.
 
 extension GitHubProvider {
-    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { SetUpGuide.read(Texts.guides, at: place) }
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { SetUpGuide.read(Texts.setup, at: place) }
 }
 
 extension GitHubProvider {

@@ -7,9 +7,7 @@ import JSON
 extension GoogleProvider {
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
         let client = place.seed[GoogleSection.self].seededClients.first?.id ?? "YOUR.apps.googleusercontent.com"
-        let body: JSONValue = ["client": .string(client), "scopes": ["openid", "email", "profile"]]
-        let url = "\(place.base)\(Endpoint.controlRoot)/google/authorizations"
-        return SetUpGuide.read(Texts.guides, at: place, ["authorization": ShellWord.post(url, body)])
+        return SetUpGuide.read(Texts.setup, at: place, ["client": client])
     }
 }
 

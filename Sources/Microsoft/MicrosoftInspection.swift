@@ -88,7 +88,7 @@ extension MicrosoftProvider {
 
     // MARK: - Setting up
 
-    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { SetUpGuide.read(Texts.guides, at: place) }
+    package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] { SetUpGuide.read(Texts.setup, at: place) }
 
     private static func named(in app: AppConfiguration) -> AppConfiguration.Client? {
         ["MICROSOFT", "AZURE_AD", "AZURE", "MICROSOFT_ENTRA_ID"].lazy.map { app.client($0) }.first { $0.id != nil }

@@ -61,6 +61,9 @@ import Testing
         for guide in guides {
             let page = try fixture.page("setup/\(guide)")
             #expect(page.status == 200, "\(guide)")
+            for rest in ["{url", "{part", "{shell", "{json", "&lt;!--"] {
+                #expect(!page.text.contains(rest), "\(guide): \(rest)")
+            }
             // Each rest begins with the path of a provider's URL.
             for rest in page.text.components(separatedBy: origin).dropFirst() {
                 let path = String(rest.prefix { !"\"'<&, \\\n".contains($0) })

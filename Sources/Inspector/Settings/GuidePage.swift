@@ -99,8 +99,8 @@ extension Inspector {
         guard !guide.libraries.isEmpty else { return .group([]) }
         let cards = guide.libraries.enumerated().map { number, library in
             HTML.tag(
-                "section", [("class", "setup-library")], .tag("h3", [], library.name),
-                code(library.code, "library-\(number + 1)"))
+                "section", [("class", "setup-library")], .tag("h3", [], library.text),
+                code(library.code ?? "", "library-\(number + 1)"))
         }
         return .element(
             "section", attributes: [(name: "class", value: "card")],
@@ -108,8 +108,8 @@ extension Inspector {
     }
 }
 
-// The guides that lead clients here whatever the provider. They follow docs/clients.md, docs/interception.md and
-// docs/ci.md.
+// The guides that lead clients here whatever the provider, in Assets. They follow docs/clients.md, docs/interception.md
+// and docs/ci.md.
 
 extension Inspector {
     /// Returns the guides of all providers, each under its provider's name, and those for any provider.
@@ -137,116 +137,24 @@ extension Inspector {
     func listeningPort(_ name: String) -> UInt16? { control.gauges.listening.first { $0.name == name }?.port }
 
     private func generalGuides(_ exchange: Exchange, _ place: SetUpPlace) -> [SetUpGuide] {
-        [addresses(exchange, place), unchanged(exchange), command(exchange), containers(place)]
-    }
-
-    private func addresses(_ exchange: Exchange, _ place: SetUpPlace) -> SetUpGuide {
-        let host = control.catalog.entries.lazy.compactMap(\.host).first { !$0.contains("*") } ?? "HOST"
-        var steps = [
-            SetUpGuide.Step(
-                "Every endpoint keeps its real host and path. Replace https:// by this world's address and a slash:",
-                "\(place.base)/")
-        ]
-        if let port = listeningPort("http") {
-            let world = exchange.world.name == control.worlds.unnamed ? "" : ".\(exchange.world.name)"
-            steps.append(
-                SetUpGuide.Step(
-                    "Clients that drop a path from an address, and browsers, take the subdomain form.",
-                    "http://\(host)\(world).localhost:\(port)/"))
+        let world = exchange.world.name == control.worlds.unnamed ? nil : exchange.world.name
+        let variables = providers.flatMap { $0.facts.variables(place.base) }.map {
+            "export \($0.name)=\(ShellWord.quoted($0.value))"
         }
-        if let port = listeningPort("https") {
-            steps.append(
-                SetUpGuide.Step("Over TLS, with an authority that your client trusts:", "https://localhost:\(port)/"))
-        }
-        let variables = providers.flatMap { $0.facts.variables(place.base) }
-        if !variables.isEmpty {
-            steps.append(
-                SetUpGuide.Step(
-                    "In the environment, as understudy exec names them:",
-                    variables.map { "export \($0.name)=\(ShellWord.quoted($0.value))" }.joined(separator: "\n")))
-        }
-        return SetUpGuide(
-            id: "any", title: "Any client whose addresses can be set", about: "For whatever takes a URL.", steps: steps,
-            document: "clients.md"
-        ) { _ in true }
-    }
-
-    private func unchanged(_ exchange: Exchange) -> SetUpGuide {
-        let isUnnamed = exchange.world.name == control.worlds.unnamed
-        let user = isUnnamed ? "" : "\(exchange.world.name)@"
-        var steps: [SetUpGuide.Step] = []
-        if let port = listeningPort("proxy") {
-            steps.append(
-                SetUpGuide.Step(
-                    "This daemon has a proxy, which leads the played hosts here and refuses all others. Whatever asks its "
-                        + "environment for a proxy, or has a setting for one, needs no other change:",
-                    "export HTTPS_PROXY=http://\(user)localhost:\(port)"))
-        } else {
-            steps.append(
-                SetUpGuide.Step(
-                    "An HTTP proxy leads the played hosts to a daemon. This one has none: make a certificate authority of your own, and "
-                        + "start one that has.",
-                    "understudy ca init\nunderstudy serve --proxy-port 9080\nexport HTTPS_PROXY=http://\(user)localhost:9080"
-                ))
-        }
-        steps += [
-            SetUpGuide.Step(
-                "The client must trust the authority that signs the daemon's certificate. This says how, for each system, browser "
-                    + "and runtime:", "understudy ca install-hint"),
-            SetUpGuide.Step(
-                "On Linux, one command can be given the real names without any setting, with a daemon of its own. Its requests are "
-                    + "in that daemon's inspector, not in this one's.",
-                "understudy exec --intercept -- COMMAND"),
-        ]
-        return SetUpGuide(
-            id: "unchanged", title: "Unchanged clients, under the real names",
-            about: "For clients with https://… written into them: browsers, apps, libraries.", steps: steps,
-            document: "interception.md"
-        ) { exchange in
-            guard let host = exchange.host else { return false }
-            return Address.hostName(of: exchange.request.header("Host") ?? "") == host
-        }
-    }
-
-    private func command(_ exchange: Exchange) -> SetUpGuide {
-        SetUpGuide(
-            id: "exec", title: "A test suite, by one command",
-            about: "For suites and scripts: a daemon on a free port for one command, and its exit code.",
-            steps: [
-                SetUpGuide.Step(
-                    "The command finds the addresses in its environment: UNDERSTUDY_URL, and the variables of each provider.",
-                    "understudy exec -- COMMAND"),
-                SetUpGuide.Step(
-                    "With a proxy and the authority in its environment, most programs need no setting:",
-                    "understudy exec --proxy-port 0 -- COMMAND"),
-                SetUpGuide.Step(
-                    "That daemon has an inspector of its own for as long as the command runs, at UNDERSTUDY_URL. To look at its "
-                        + "requests here instead, give the command this world's address.",
-                    "UNDERSTUDY_URL=\(exchange.address.ownBase) COMMAND"),
-            ], document: "commands.md"
-        ) { _ in true }
-    }
-
-    private func containers(_ place: SetUpPlace) -> SetUpGuide {
-        SetUpGuide(
-            id: "containers", title: "Containers", about: "For services in a network of containers.",
-            steps: [
-                SetUpGuide.Step(
-                    "A container doesn't find this machine at localhost. Let the daemon be one more service, which the others find "
-                        + "under its name:",
-                    """
-                    services:
-                      understudy:
-                        build: https://github.com/OWNER/understudy.git
-                        command: [serve, --host=0.0.0.0, --port=80, --control-host=understudy]
-                    """),
-                SetUpGuide.Step(
-                    "Its addresses are then the ones here, with another beginning:",
-                    "\(place.base)/…   is   http://understudy/…"),
-                SetUpGuide.Step(
-                    "Services that are to sign in unmodified join the network “intercepted” of docker-compose.yml, where the "
-                        + "played hosts lead to the daemon."),
-            ], document: "interception.md"
-        ) { _ in true }
+        func port(_ name: String) -> String? { listeningPort(name).map { "\($0)" } }
+        return SetUpGuide.read(
+            Texts.setup, at: place,
+            [
+                "host": control.catalog.entries.lazy.compactMap(\.host).first { !$0.contains("*") } ?? "HOST",
+                "world": world.map { ".\($0)" } ?? "", "user": world.map { "\($0)@" } ?? "", "http": port("http"),
+                "https": port("https"), "proxy": port("proxy"), "noProxy": port("proxy") == nil ? "" : nil,
+                "variables": variables.isEmpty ? nil : variables.joined(separator: "\n"),
+            ],
+            arrivals: [
+                "unchanged": { exchange in
+                    guard let host = exchange.host else { return false }
+                    return Address.hostName(of: exchange.request.header("Host") ?? "") == host
+                }
+            ])
     }
 }
