@@ -31,11 +31,6 @@ extension AppleProvider {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
-        guard AppleToken.access.fits(text) || AppleToken.refresh.fits(text) else { return nil }
-        return try exchange.world.update { $0.endToken(text, AppleGrant.self) }
-    }
-
     private func person(_ account: Account, _ grants: InspectedGrants<AppleGrant>) -> InspectedItem {
         var item = InspectedItem("Apple Account")
         item.facts = [
@@ -158,8 +153,6 @@ extension AppleProvider {
         error == "user_cancelled_authorize"
             ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
     }
-
-    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, AppleGrant.self) }
 
     /// Returns the person with this `sub`. After a consent, the grant is found by it.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {

@@ -7,7 +7,7 @@ import Recordings
 import Time
 
 /// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
-package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, SignsClientSecrets, RelaysMail,
+package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, SignsClientSecrets, RelaysMail,
     ExplainsValues, StartsSeeds
 {
     package static let facts = ProviderFacts(
@@ -18,6 +18,7 @@ package struct AppleProvider: RefusesUnserved, KeepsGrants, MintsIDTokens, Signs
         [(name: "APPLE_BASE_URL", value: "\(daemon)/\(host)")]
     }
 
+    package static let grants: any OAuthGrant.Type = AppleGrant.self
     package static let host = "appleid.apple.com"
 
     let directory: AppleDirectory

@@ -166,7 +166,7 @@ extension FacebookProvider {
         case (.app(let app), let id?):
             let found = exchange.world.read { tables -> GraphPerson? in
                 tables.account(facebookID: id).flatMap { account in
-                    tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id)).map {
+                    tables.grant(FacebookGrant.self, of: account.id, to: app.id).map {
                         GraphPerson(account: account, grant: $0)
                     }
                 }

@@ -78,7 +78,7 @@ extension FacebookProvider {
         let known = try exchange.world.update { tables -> Known? in
             guard let account = tables.account(facebookID: person),
                 app.admits(account),
-                let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: app.id))
+                let grant = tables.grant(FacebookGrant.self, of: account.id, to: app.id)
             else { return nil }
             let token = tables.makeAccessToken(grant, issuedAt: tables.now, lasting: FacebookToken.shortLifetime)
             return (account, grant, token, tables.now)

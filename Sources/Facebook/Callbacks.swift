@@ -55,12 +55,10 @@ extension FacebookProvider {
         }
         let named = exchange.world.read { tables -> FacebookGrant? in
             guard let account = order.account, let app = order.client else { return nil }
-            return tables.find(FacebookGrant.self, FacebookGrant.key(account, app: app))
+            return tables.grant(FacebookGrant.self, of: account, to: app)
         }
         guard let grant = named, let removal = try remove(grant, in: exchange) else {
-            return try exchange.revoke(FacebookGrant.self, order, noClient: noClient) { grant, id in
-                grant.app == id
-            } end: { grant in
+            return try exchange.revoke(FacebookGrant.self, order, noClient: noClient) { grant in
                 guard let removal = try remove(grant, in: exchange) else { return false }
                 for message in [removal.deauthorization, removal.dataDeletion].compactMap({ $0 }) {
                     exchange.send(message)

@@ -7,7 +7,7 @@ import Time
 import Worlds
 
 /// A person's grant to an app, with the declined permissions.
-struct FacebookGrant: OAuthGrant {
+struct FacebookGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         /// The time of the consent.
         let issuedAt: Instant
@@ -41,9 +41,7 @@ struct FacebookGrant: OAuthGrant {
         self.since = since
     }
 
-    var key: String { FacebookGrant.key(account, app: app) }
-
-    static func key(_ account: String, app: String) -> String { "\(account) \(app)" }
+    var client: String { app }
 
     /// Grants the permissions of `asked` that are in `approved`, and declines the others.
     mutating func answer(_ asked: [String], approving approved: [String]) {
@@ -87,7 +85,7 @@ extension Transaction {
         _ account: String, to app: String, asked: [String], approving approved: [String]
     ) -> FacebookGrant {
         var grant =
-            find(FacebookGrant.self, FacebookGrant.key(account, app: app))
+            self.grant(FacebookGrant.self, of: account, to: app)
             ?? FacebookGrant(account: account, app: app, since: now)
         grant.answer(asked, approving: approved)
         put(grant)
@@ -99,12 +97,9 @@ extension Transaction {
         _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime,
         authNonce: String? = nil
     ) -> String {
-        let text = FacebookToken.access(from: &random)
-        put(
-            Token<FacebookGrant>(
-                text, .access, grant: grant.key, client: grant.app, expires: now + lifetime,
-                details: FacebookGrant.TokenDetails(issuedAt: issuedAt, authNonce: authNonce)))
-        return text
+        give(
+            FacebookToken.access(from: &random), .access, of: grant, lasting: lifetime,
+            FacebookGrant.TokenDetails(issuedAt: issuedAt, authNonce: authNonce))
     }
 }
 

@@ -10,8 +10,8 @@ import Worlds
 /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
-package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
-    StartsSeeds
+package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
+    ExplainsValues, StartsSeeds
 {
     package static let facts = ProviderFacts(
         name: "facebook", title: "Facebook", section: FacebookSection.self, profile: FacebookProfile.self,
@@ -23,6 +23,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
         ]
     }
 
+    package static let grants: any OAuthGrant.Type = FacebookGrant.self
     package static let host = "www.facebook.com"
     package static let graphHost = "graph.facebook.com"
     static let limitedHost = "limited.facebook.com"
@@ -46,6 +47,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
     package static func isIssuer(_ issuer: String) -> Bool {
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
+
+    package static func identifier(ofSubject subject: String) -> String { "facebook.id:\(subject)" }
 
     package var endpoints: [Endpoint] {
         ["", "/:version"].flatMap {
@@ -211,7 +214,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
     package func client(of exchange: Exchange) -> String? {
         let token = callerToken(exchange)
         if let bar = token.firstIndex(of: "|") { return String(token[..<bar]) }
-        return exchange.world.read { $0.find(Token<FacebookGrant>.self, token)?.client }
+        return exchange.world.client(ofToken: token, FacebookGrant.self)
     }
 
     /// Refuses a request that is too large: with the Graph API's error for an invalid parameter, or on the dialog's
@@ -221,13 +224,6 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
             return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response
         }
         return pages.problem(400, "This request can't be read", diagnosis)
-    }
-
-    package func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
-        tables.endGrants(FacebookGrant.self, of: account, because: reason)
-        return nil
     }
 
     /// <https://developers.facebook.com/docs/graph-api/overview#fields>
@@ -251,16 +247,6 @@ package struct FacebookProvider: RefusesUnserved, KeepsGrants, RemembersEndedTok
     }
 }
 
-extension FacebookProvider {
-    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, FacebookGrant.self) }
-
-    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, FacebookGrant.self) }
-
-    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
-        world.subject(identifier: "facebook.id:\(subject)")
-    }
-}
-
 // These sections describe a person at Facebook.
 
 extension FacebookProvider {
@@ -280,14 +266,6 @@ extension FacebookProvider {
             return item
         }
         return [InspectedSection("Profile", [profile]), access]
-    }
-
-    package func account(named subject: String, in world: World) -> String? {
-        world.read { tables in tables.account(facebookID: subject)?.id }
-    }
-
-    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
-        try exchange.world.update { $0.endToken(text, FacebookGrant.self) }
     }
 }
 

@@ -203,7 +203,7 @@ struct FacebookSignIn: PersonPagesFlow {
         of account: Account, _ request: DialogRequest, _ exchange: Exchange
     ) -> (asked: [String], granted: [String]) {
         exchange.world.read { tables in
-            let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account.id, app: request.client.id))
+            let grant = tables.grant(FacebookGrant.self, of: account.id, to: request.client.id)
             let asked = FacebookSignIn.asked(request, of: account.id, tables)
             return (asked, grant?.granted ?? [FacebookPermission.always])
         }
@@ -232,7 +232,7 @@ struct FacebookSignIn: PersonPagesFlow {
     private static func asked(
         _ request: DialogRequest, of account: String, _ tables: borrowing some TableReading & ~Copyable
     ) -> [String] {
-        let grant = tables.find(FacebookGrant.self, FacebookGrant.key(account, app: request.client.id))
+        let grant = tables.grant(FacebookGrant.self, of: account, to: request.client.id)
         guard let declined = grant?.declined, !request.asksAgain else { return request.permissions }
         return request.permissions.filter { !declined.contains($0) }
     }

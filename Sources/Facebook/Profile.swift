@@ -208,12 +208,14 @@ extension FacebookProvider {
 }
 
 extension TableReading where Self: ~Copyable {
-    borrowing func account(facebookID id: String) -> Account? { first(Account.byIdentifier, "facebook.id:\(id)") }
+    borrowing func account(facebookID id: String) -> Account? {
+        first(Account.byIdentifier, FacebookProvider.identifier(ofSubject: id))
+    }
 
     /// Returns the friends that an app may see.
     borrowing func friends(of account: Account, in app: String) -> [Account] {
         account.facebook.friends.compactMap { id in
-            let grant = find(FacebookGrant.self, FacebookGrant.key(id, app: app))
+            let grant = self.grant(FacebookGrant.self, of: id, to: app)
             return grant?.granted.contains("user_friends") ?? false ? self.account(id) : nil
         }
     }

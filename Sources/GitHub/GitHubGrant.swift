@@ -12,7 +12,7 @@ import Worlds
 // within an hour, GitHub asks the person again. A token that isn't used for a year is revoked.
 
 /// A person's authorization of an app.
-struct GitHubGrant: OAuthGrant {
+struct GitHubGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let scopes: GitHubScopes
         let wantsRefreshToken: Bool
@@ -56,10 +56,6 @@ struct GitHubGrant: OAuthGrant {
     let createdAt: Instant
     /// All scopes that were granted and not revoked.
     var scopes: GitHubScopes
-
-    var key: String { GitHubGrant.key(account, client: client) }
-
-    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
 }
 
 /// The times at which revoked tokens of a set were made within the last hour, at most ten: they count too.
@@ -98,7 +94,7 @@ struct LastTokenID: WorldValue {
 extension TableReading where Self: ~Copyable {
     /// Returns a person's grant to an app.
     func grant(_ account: String, to app: GitHubSection.App) -> GitHubGrant? {
-        find(GitHubGrant.self, GitHubGrant.key(account, client: app.clientID))
+        grant(GitHubGrant.self, of: account, to: app.clientID)
     }
 }
 

@@ -63,10 +63,6 @@ extension GitHubProvider {
         return .browsers(items, more: count - max(items.count, min(count, InspectedSection.limit)))
     }
 
-    package func account(named subject: String, in world: World) -> String? {
-        world.read { tables in tables.first(Account.byIdentifier, "github.id:\(subject)")?.id }
-    }
-
     package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
         guard GitHubToken.kind(of: text) != nil else { return nil }
         return try exchange.world.update { tables in
@@ -166,9 +162,6 @@ extension GitHubProvider {
         }
     }
 
-    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GitHubGrant.self) }
-
-    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, GitHubGrant.self) }
 }
 
 /// The apps and organizations of a seed, by the names in requests.

@@ -8,7 +8,7 @@ import Worlds
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
 /// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>
-package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, ExplainsValues, StartsSeeds {
+package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, ExplainsValues, StartsSeeds {
     package static let facts = ProviderFacts(
         name: "github", title: "GitHub", section: GitHubSection.self, profile: GitHubProfile.self,
         rows: GitHubGrant.rows + [
@@ -23,6 +23,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
+    package static let grants: any OAuthGrant.Type = GitHubGrant.self
     package static let host = "github.com"
     package static let apiHost = "api.github.com"
     package static let avatarHost = "avatars.githubusercontent.com"
@@ -51,6 +52,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         versions = GitHubProvider.apiVersions.filter { seed.plays($0.support) }.map(\.name)
         directory = GitHubDirectory(settings)
     }
+
+    package static func identifier(ofSubject subject: String) -> String { "github.id:\(subject)" }
 
     package var endpoints: [Endpoint] {
         webEndpoints + calls.flatMap { restEndpoints($0) } + [
@@ -187,7 +190,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
     package func client(of exchange: Exchange) -> String? {
         guard let token = GitHubProvider.token(in: exchange.request.header("Authorization") ?? "", exchange.request)
         else { return nil }
-        return exchange.world.read { $0.find(Token<GitHubGrant>.self, token)?.client }
+        return exchange.world.client(ofToken: token, GitHubGrant.self)
     }
 
     /// Revokes all grants of a deleted account. Whether GitHub sends webhooks then isn't documented; none are sent

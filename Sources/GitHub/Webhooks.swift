@@ -115,9 +115,7 @@ extension GitHubProvider {
             return (app, account)
         }
         guard let (app, account) = granted, let revocation = try revoke(app, of: account, in: exchange) else {
-            return try exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant, id in
-                grant.client == id
-            } end: { grant in
+            return try exchange.revoke(GitHubGrant.self, order, noClient: noClient) { grant in
                 let account = exchange.world.read { $0.account(grant.account) }
                 guard let app = directory.apps[grant.client], let account,
                     let revocation = try revoke(app, of: account, in: exchange)

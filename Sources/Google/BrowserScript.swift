@@ -98,9 +98,7 @@ extension GoogleProvider {
         guard let account = account(hinted: hint, exchange) else { return nil }
         let moment = exchange.cause("a page revoked it")
         return try exchange.world.update { tables in
-            guard let grant = tables.find(GoogleGrant.self, GoogleGrant.key(account.id, client: client.id)) else {
-                return nil
-            }
+            guard let grant = tables.grant(GoogleGrant.self, of: account.id, to: client.id) else { return nil }
             tables.end(grant, because: moment)
             return account
         }

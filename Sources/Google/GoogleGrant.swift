@@ -7,7 +7,7 @@ import Time
 import Worlds
 
 /// A person's grant to a client. Its scopes accumulate from one consent to the next.
-struct GoogleGrant: OAuthGrant {
+struct GoogleGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
         /// Whether a refresh token is issued with the access token.
@@ -49,18 +49,15 @@ struct GoogleGrant: OAuthGrant {
     /// The time at which a grant to an app in testing ends.
     var expires: Instant?
 
-    var key: String { GoogleGrant.key(account, client: client) }
-
     func hasEnded(at now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
-
-    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
 }
 
 extension TableReading where Self: ~Copyable {
     /// Whether the person has granted all of `scopes` to the client.
     func hasConsented(_ account: String, to client: String, scopes: GoogleScopes) -> Bool {
-        let grant = find(GoogleGrant.self, GoogleGrant.key(account, client: client))
-        return grant.map { $0.scopes.isSuperset(of: scopes.names) && !$0.hasEnded(at: now) } ?? false
+        grant(GoogleGrant.self, of: account, to: client).map {
+            $0.scopes.isSuperset(of: scopes.names) && !$0.hasEnded(at: now)
+        } ?? false
     }
 }
 
@@ -70,7 +67,7 @@ extension Transaction {
     mutating func consent(
         _ account: String, to client: GoogleClient, scopes: GoogleScopes, isAsked: Bool = false
     ) -> GoogleGrant {
-        var known = find(GoogleGrant.self, GoogleGrant.key(account, client: client.id))
+        var known = grant(GoogleGrant.self, of: account, to: client.id)
         if let grant = known, endIfExpired(grant) { known = nil }
         var grant = known ?? GoogleGrant(account: account, client: client.id, since: now, scopes: [])
         let lifetime = client.publishingStatus == .testing ? GoogleGrant.testingLifetime : nil
@@ -92,12 +89,8 @@ extension Transaction {
     }
 
     mutating func makeAccessToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {
-        let text = GoogleToken.access.make(from: &random)
-        put(
-            Token<GoogleGrant>(
-                text, .access, grant: grant.key, client: grant.client, expires: now + GoogleToken.accessLifetime,
-                details: details))
-        return text
+        give(
+            GoogleToken.access.make(from: &random), .access, of: grant, lasting: GoogleToken.accessLifetime, details)
     }
 
     mutating func makeRefreshToken(_ grant: GoogleGrant, _ details: GoogleGrant.TokenDetails) -> String {
@@ -113,11 +106,7 @@ extension Transaction {
         }
         var details = details
         details.nonce = nil
-        let text = GoogleToken.refresh.make(from: &random)
-        put(
-            Token<GoogleGrant>(
-                text, .refresh, grant: grant.key, client: grant.client, expires: nil, details: details))
-        return text
+        return give(GoogleToken.refresh.make(from: &random), .refresh, of: grant, lasting: nil, details)
     }
 }
 
@@ -286,19 +275,6 @@ extension GoogleProvider {
 
 extension GoogleProvider {
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
-        try exchange.revoke(GoogleGrant.self, order) { id in
-            clients[id] == nil ? "no client \(Diagnosis.quote(id)) is seeded" : nil
-        } isOf: { grant, id in
-            grant.client == id
-        } end: { grant in
-            let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
-            return try exchange.world.update { tables in
-                guard let grant = tables.find(GoogleGrant.self, grant.key), !tables.endIfExpired(grant) else {
-                    return false
-                }
-                tables.end(grant, because: reason)
-                return true
-            }
-        }
+        try exchange.revoke(GoogleGrant.self, order, among: clients) { grant, tables in !tables.endIfExpired(grant) }
     }
 }

@@ -33,24 +33,6 @@ extension GoogleProvider {
         body["hd"] = account.google.hostedDomain.map { .string($0) }
         return .object(body)
     }
-
-    package func account(named subject: String, in world: World) -> String? {
-        world.read { tables in tables.first(Account.byIdentifier, "google.sub:\(subject)")?.id }
-    }
-
-    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
-        try exchange.world.update { $0.endToken(text, GoogleGrant.self) }
-    }
-}
-
-extension GoogleProvider {
-    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, GoogleGrant.self) }
-
-    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, GoogleGrant.self) }
-
-    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
-        world.subject(identifier: "google.sub:\(subject)")
-    }
 }
 
 extension GoogleProvider {

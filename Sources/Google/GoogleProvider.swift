@@ -7,8 +7,8 @@ import Worlds
 
 /// Google's sign-in, as far as OpenID Connect and Firebase need it.
 /// <https://developers.google.com/identity/openid-connect/openid-connect>
-package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
-    StartsSeeds
+package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
+    ExplainsValues, StartsSeeds
 {
     package static let facts = ProviderFacts(
         name: "google", title: "Google", section: GoogleSection.self, profile: GoogleProfile.self,
@@ -20,6 +20,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
         ]
     }
 
+    package static let grants: any OAuthGrant.Type = GoogleGrant.self
     package static let host = "accounts.google.com"
     package static let tokenHost = "oauth2.googleapis.com"
     static let userInfoHost = "openidconnect.googleapis.com"
@@ -175,24 +176,12 @@ package struct GoogleProvider: RefusesUnserved, KeepsGrants, RemembersEndedToken
                 received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
     }
 
-    package func client(of exchange: Exchange) -> String? {
-        guard let token = exchange.request.accessToken() else { return nil }
-        return exchange.world.read { $0.find(Token<GoogleGrant>.self, token)?.client }
-    }
-
     /// Refuses a request that is too large: with the token endpoint's error, or on Google's page. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
             return GoogleError("invalid_request", "Bad Request", diagnosis).jsonResponse
         }
         return pages.problem(400, "Error 400: invalid_request", diagnosis)
-    }
-
-    package func accountDeleted(
-        _ account: String, because reason: String, from tables: inout Transaction
-    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
-        tables.endGrants(GoogleGrant.self, of: account, because: reason)
-        return nil
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {

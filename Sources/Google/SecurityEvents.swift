@@ -130,7 +130,7 @@ extension GoogleProvider {
         let reason = exchange.cause("Google revoked the tokens of \(Diagnosis.quote(client.id))")
         let found = try exchange.world.update { tables -> (account: Account?, isTold: Bool) in
             let account = tables.account(id)
-            guard let account, let grant = tables.find(GoogleGrant.self, GoogleGrant.key(id, client: client.id)),
+            guard let account, let grant = tables.grant(GoogleGrant.self, of: id, to: client.id),
                 !tables.endIfExpired(grant)
             else { return (account, false) }
             let scopes = GoogleScopes(grant.scopes)

@@ -191,8 +191,7 @@ struct MicrosoftSignIn: PersonPagesFlow {
     }
 
     func consentPage(_ request: MicrosoftRequest, for account: Account, _ exchange: Exchange) -> Response? {
-        let key = MicrosoftGrant.key(account.id, client: request.client.id)
-        let grant = exchange.world.read { $0.find(MicrosoftGrant.self, key) }
+        let grant = exchange.world.read { $0.grant(MicrosoftGrant.self, of: account.id, to: request.client.id) }
         guard request.prompts == ["consent"] || !(grant?.scopes.isSuperset(of: request.scopes.canonical) ?? false)
         else { return nil }
         return consentPage(request, for: account, items: request.scopes.descriptions, exchange)

@@ -63,7 +63,7 @@ struct MicrosoftScopes: Sendable {
 }
 
 /// A person's grant to a client, or a client's own. Its scopes accumulate.
-struct MicrosoftGrant: OAuthGrant {
+struct MicrosoftGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
         /// The tenant that the authorization request named.
@@ -92,10 +92,6 @@ struct MicrosoftGrant: OAuthGrant {
     /// The scopes in canonical spelling.
     private(set) var scopes: Set<String>
 
-    var key: String { MicrosoftGrant.key(account, client: client) }
-
-    static func key(_ account: String, client: String) -> String { "\(account) \(client)" }
-
     mutating func add(_ more: Set<String>) {
         scopes.formUnion(more)
         if scopes.count > MicrosoftGrant.scopeLimit { scopes = more }
@@ -109,7 +105,7 @@ extension Transaction {
     ) -> MicrosoftGrant {
         let id = account?.id ?? ""
         var grant =
-            find(MicrosoftGrant.self, MicrosoftGrant.key(id, client: client.id))
+            self.grant(MicrosoftGrant.self, of: id, to: client.id)
             ?? MicrosoftGrant(
                 account: id, client: client.id,
                 subject: account?.microsoft.subject(for: client.id) ?? client.servicePrincipal, since: now, scopes: [])
@@ -125,13 +121,10 @@ extension Transaction {
         let isSPA = details.platform == .spa
         let text = (kind == .access ? "EwB" : "1.A") + Base64URL.encode(random.bytes(kind == .access ? 120 : 180))
         // https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens#token-lifetime
-        let expires =
+        let lifetime =
             kind == .access
-            ? now + MicrosoftProvider.accessLifetime : isSPA ? details.since + .hours(24) : now + .days(90)
-        put(
-            Token<MicrosoftGrant>(
-                text, kind, grant: grant.key, client: grant.client, expires: expires, details: details))
-        return text
+            ? MicrosoftProvider.accessLifetime : isSPA ? details.since + .hours(24) - now : .days(90)
+        return give(text, kind, of: grant, lasting: lifetime, details)
     }
 }
 

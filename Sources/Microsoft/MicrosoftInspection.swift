@@ -38,14 +38,6 @@ extension MicrosoftProvider {
         }
     }
 
-    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
-        try exchange.world.update { $0.endToken(text, MicrosoftGrant.self) }
-    }
-
-    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, MicrosoftGrant.self) }
-
-    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, MicrosoftGrant.self) }
-
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         world.read { tables in
             tables.first(MicrosoftGrant.bySubject, subject).flatMap { tables.account($0.account) }
@@ -72,18 +64,7 @@ extension MicrosoftProvider {
 
     /// Handles POST /_understudy/v1/microsoft/revocations: people remove an app at https://myapplications.microsoft.com.
     func revoke(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
-        try exchange.revoke(MicrosoftGrant.self, order) { id in
-            settings.clients[id] == nil ? "no client \(Diagnosis.quote(id)) is seeded" : nil
-        } isOf: { grant, id in
-            grant.client == id
-        } end: { grant in
-            let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")
-            return try exchange.world.update { tables in
-                guard let grant = tables.find(MicrosoftGrant.self, grant.key) else { return false }
-                tables.end(grant, because: reason)
-                return true
-            }
-        }
+        try exchange.revoke(MicrosoftGrant.self, order, among: settings.clients)
     }
 
     // MARK: - Setting up

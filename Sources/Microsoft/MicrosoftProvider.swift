@@ -6,8 +6,8 @@ import Time
 
 /// Microsoft's sign-in for work, school and personal accounts, version 2.0, and the person in Microsoft Graph.
 /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols>
-package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTokens, MintsIDTokens, ExplainsValues,
-    StartsSeeds
+package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
+    ExplainsValues, StartsSeeds
 {
     package static let facts = ProviderFacts(
         name: "microsoft", title: "Microsoft", section: MicrosoftSection.self, profile: MicrosoftProfile.self,
@@ -19,6 +19,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTo
         ]
     }
 
+    package static let grants: any OAuthGrant.Type = MicrosoftGrant.self
     package static let host = "login.microsoftonline.com"
     package static let origin = "https://\(host)"
     static let graphHost = "graph.microsoft.com"
@@ -186,11 +187,6 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsGrants, RemembersEndedTo
     }
 
     // MARK: - Provider
-
-    package func client(of exchange: Exchange) -> String? {
-        guard let token = exchange.request.accessToken() else { return nil }
-        return exchange.world.read { $0.find(Token<MicrosoftGrant>.self, token)?.client }
-    }
 
     /// Refuses a request that is too large. Not documented.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {

@@ -113,12 +113,11 @@ extension Transaction {
 extension OpenIDProvider {
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         if try hasForgottenConsent(order, exchange) { return ControlAnswer.ok(["revoked": true, "grants": 0]) }
-        return try exchange.revoke(OpenIDGrant.self, order) { id in
+        let noClient: (String) -> String? = { id in
             takesUnknown || issuers.contains { $0.client(id, in: exchange.world) != nil }
                 ? nil : "no issuer has a client \(Diagnosis.quote(id))"
-        } isOf: { grant, id in
-            grant.client == id
-        } end: { grant in
+        }
+        return try exchange.revoke(OpenIDGrant.self, order, noClient: noClient) { grant in
             let issuer = issuer(grant.issuer, in: exchange.world)
             let owner = issuer?.client(grant.client, in: exchange.world).flatMap { issuer?.key(of: $0) }
             let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.client))")

@@ -83,11 +83,6 @@ extension OpenIDProvider {
         return .browsers(items)
     }
 
-    /// Returns the account with this public subject. Pairwise subjects are digests.
-    package func account(named subject: String, in world: World) -> String? {
-        world.read { tables in tables.first(Account.byIdentifier, OpenIDProfile.identifier(subject))?.id }
-    }
-
     package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
         // A signed token is stored by its ID, which its issuer can read.
         let keys = [text] + (text.contains(".") ? issuers.map { $0.rowKey(of: text, in: exchange) } : [])

@@ -5,13 +5,15 @@ import OAuth
 import Worlds
 
 /// The OpenID Connect issuers of a seed: <https://openid.net/specs/openid-connect-core-1_0.html>.
-package struct OpenIDProvider: HasAliases, KeepsGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
+package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
     package static let facts = ProviderFacts(
         name: OpenIDSection.name, title: "OpenID Connect", section: OpenIDSection.self, profile: OpenIDProfile.self,
         rows: OpenIDGrant.rows + [
             BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
             DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self, TakenIssuer.self,
         ])
+
+    package static let grants: any OAuthGrant.Type = OpenIDGrant.self
 
     let issuers: [Issuer]
     /// Whether unknown issuers are created by their first use.
@@ -252,11 +254,6 @@ extension OpenIDProvider {
     package func issued(_ text: String, in world: World) -> IssuedValue? {
         // The client in a code's row has its issuer before it, so the grant's is used.
         world.issued(text, OpenIDGrant.self) { $0.client }
-    }
-
-    /// Returns the person with this `sub`. A pairwise one can't be traced back.
-    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
-        world.subject(identifier: OpenIDProfile.identifier(subject))
     }
 }
 

@@ -10,6 +10,8 @@ package protocol OAuthGrant: Row where Key == String {
 
     /// The account of the person who granted it.
     var account: String { get }
+    /// The client to which it was granted.
+    var client: String { get }
     static var tables: GrantTables<Self> { get }
 }
 
@@ -228,6 +230,11 @@ extension Transaction {
 }
 
 extension World {
+    /// Returns the client to which a token of one provider was issued; `nil` for any other text.
+    package func client<Grant: OAuthGrant>(ofToken text: String, _ type: Grant.Type) -> String? {
+        read { $0.find(Token<Grant>.self, text)?.client }
+    }
+
     /// Returns what is remembered of a code or a token of one provider that ended.
     package func ended<Grant: OAuthGrant>(_ text: String, _ type: Grant.Type) -> EndedValue? {
         read { $0.find(EndedCredential<Grant>.self, text) }.map { EndedValue(reason: $0.reason, account: $0.account) }

@@ -60,8 +60,8 @@ extension Exchange {
     /// Carries out an order. `end` ends one grant, and returns `false` if another request has ended it before.
     /// `noClient` returns why a client ID is unknown, and `isOf` whether a grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
-        _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?, isOf: (Grant, String) -> Bool,
-        end: (Grant) throws -> Bool
+        _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
+        isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool
     ) rethrows -> Response {
         if let client = order.client, let message = noClient(client) {
             return ControlAnswer.error(404, "noSuchClient", message, path: "$.client")
@@ -82,6 +82,24 @@ extension Exchange {
             return ControlAnswer.error(409, "noGrant", message, path: "$.account")
         }
         return ControlAnswer.ok(["revoked": .bool(ended > 0), "grants": .integer(Int64(ended))])
+    }
+
+    /// Carries out an order at a provider that notifies no client. `lasts` returns `false` for a grant that has ended by
+    /// itself.
+    package func revoke<Grant: OAuthGrant, Client>(
+        _ type: Grant.Type, _ order: RevocationOrder, among clients: RegisteredClients<Client>,
+        lasts: (Grant, inout Transaction) -> Bool = { _, _ in true }
+    ) throws -> Response {
+        try revoke(type, order) {
+            clients[$0] == nil ? "no client \(Diagnosis.quote($0)) is seeded" : nil
+        } end: { grant in
+            let reason = cause("the person removed \(Diagnosis.quote(grant.client))")
+            return try world.update { tables in
+                guard let grant = tables.find(Grant.self, grant.key), lasts(grant, &tables) else { return false }
+                tables.end(grant, because: reason)
+                return true
+            }
+        }
     }
 }
 

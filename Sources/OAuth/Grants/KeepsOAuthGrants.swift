@@ -1,0 +1,73 @@
+import EmulatorCore
+import Time
+import Worlds
+
+/// A provider that keeps what people grant, with the codes and tokens, in rows of one type.
+package protocol KeepsOAuthGrants: KeepsGrants {
+    /// The type of the rows.
+    static var grants: any OAuthGrant.Type { get }
+    /// Returns the identifier by which a person's account is found, for a subject in the provider's tokens.
+    static func identifier(ofSubject subject: String) -> String
+}
+
+extension KeepsOAuthGrants {
+    package static func identifier(ofSubject subject: String) -> String { "\(facts.name).sub:\(subject)" }
+
+    package func issued(_ text: String, in world: World) -> IssuedValue? { world.issued(text, Self.grants) }
+
+    package func ended(_ text: String, in world: World) -> EndedValue? { world.ended(text, Self.grants) }
+
+    package func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)? {
+        try exchange.world.update { $0.endToken(text, Self.grants) }
+    }
+
+    /// Returns the client of the request's access token.
+    package func client(of exchange: Exchange) -> String? {
+        exchange.request.accessToken().flatMap { exchange.world.client(ofToken: $0, Self.grants) }
+    }
+
+    package func accountDeleted(
+        _ account: String, because reason: String, from tables: inout Transaction
+    ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
+        tables.endGrants(Self.grants, of: account, because: reason)
+        return nil
+    }
+
+    package func account(named subject: String, in world: World) -> String? {
+        world.read { $0.first(Account.byIdentifier, Self.identifier(ofSubject: subject))?.id }
+    }
+
+    package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
+        world.subject(identifier: Self.identifier(ofSubject: subject))
+    }
+}
+
+/// A grant of which a person has one for each client.
+package protocol GrantToClient: OAuthGrant {}
+
+extension GrantToClient {
+    package var key: String { Self.key(account, client) }
+
+    static func key(_ account: String, _ client: String) -> String { "\(account) \(client)" }
+}
+
+extension TableReading where Self: ~Copyable {
+    /// Returns what a person has granted to a client.
+    package func grant<Grant: GrantToClient>(_ type: Grant.Type, of account: String, to client: String) -> Grant? {
+        find(Grant.self, Grant.key(account, client))
+    }
+}
+
+extension Transaction {
+    /// Gives out a token of a grant, which lasts until it is revoked if it has no lifetime. Returns its text.
+    package mutating func give<Grant: OAuthGrant>(
+        _ text: String, _ kind: Token<Grant>.Kind, of grant: Grant, lasting lifetime: TimeSpan?,
+        _ details: Grant.TokenDetails
+    ) -> String {
+        put(
+            Token<Grant>(
+                text, kind, grant: grant.key, client: grant.client, expires: lifetime.map { now + $0 }, details: details
+            ))
+        return text
+    }
+}
