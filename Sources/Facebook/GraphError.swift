@@ -118,50 +118,11 @@ extension GraphError {
 
 extension FacebookProvider {
     /// The errors that can be ordered at the Graph API: codes, or codes and subcodes, as the page above lists them. It
-    /// has no messages; reported ones are used. An order's `description` replaces them.
-    private static let orderable: [GraphError] = [
-        // https://github.com/facebookarchive/php-graph-sdk/issues/794
-        known("An unknown error has occurred.", 1, status: 500),
-        // https://github.com/Trustroots/trustroots/issues/673
-        known("An unexpected error has occurred. Please retry your request later.", 2, status: 500, isTransient: true),
-        // https://github.com/facebook/facebook-android-sdk/issues/582
-        known("(#4) Application request limit reached", 4, status: 403, isTransient: true),
-        // The status is that of 200 to 299, which are also about permissions; it isn't reported.
-        known("(#10) Application does not have permission for this action", 10, status: 403),
-        known("(#17) User request limit reached", 17, isTransient: true),
-        known("Invalid parameter", 100),
-        known("This authorization code has expired.", 100, 36007),
-        known("This authorization code has been used.", 100, 36009),
-        known("Invalid OAuth access token.", 190),
-        known("Error validating access token: The user has not authorized application", 190, 458),
-        // The codes 459 and 464 are quoted in https://github.com/facebook/facebook-ios-sdk.
-        known(
-            "Error validating access token: You cannot access the app till you log in to www.facebook.com and follow the "
-                + "instructions given.", 190, 459),
-        // https://github.com/roughike/flutter_facebook_login/issues/151
-        known(
-            "Error validating access token: The session has been invalidated because the user changed their password or "
-                + "Facebook has changed the session for security reasons.", 190, 460),
-        known("Error validating access token: Session has expired", 190, 463),
-        known(
-            "Error validating access token: Sessions for the user are not allowed because the user is not a confirmed user.",
-            190, 464),
-        // https://github.com/pdir/social-feed-bundle/issues/48
-        known("Error validating access token: The session is invalid because the user logged out.", 190, 467),
-        // https://github.com/MrSwitch/hello.js/issues/548
-        known("The access token is invalid since the user hasn't engaged the app in longer than 90 days.", 190, 493),
-        // https://github.com/laravel/socialite/issues/479
-        known("(#200) Missing Permissions", 200, status: 403),
-        // The text is the page's; the status isn't documented.
-        known("The action attempted has been deemed abusive or is otherwise disallowed", 368),
-    ]
-
-    private static func known(
-        _ message: String, _ code: Int64, _ subcode: Int64? = nil, status: Int = 400, isTransient: Bool = false
-    ) -> GraphError {
+    /// has no messages; reported ones are used. They are in `Assets/errors.tsv`. An order's `description` replaces them.
+    private static let orderable = TextTable.rows(Texts.errors).map { row in
         GraphError(
-            message: message, code: code, subcode: subcode, status: status, isTransient: isTransient,
-            diagnosis: Diagnosis(""))
+            message: row[4], code: Int64(row[0]) ?? 0, subcode: Int64(row[1]), status: Int(row[2]) ?? 400,
+            isTransient: !row[3].isEmpty, diagnosis: Diagnosis(""))
     }
 
     private static func orderName(_ error: GraphError) -> String {

@@ -10,7 +10,7 @@ import Time
 extension GitHubProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {
         let apps = InspectedGrants<GitHubGrant>(of: account, in: exchange.world).section {
-            $0.details.scopes.scopes.map(\.rawValue)
+            $0.details.scopes.names
         } _: { grant in
             let app = directory.apps[grant.client]
             var item = InspectedItem(
@@ -18,7 +18,7 @@ extension GitHubProvider {
             item.facts = [
                 InspectedFact("Client", .code(grant.client)), InspectedFact("Since", .time(grant.createdAt)),
             ]
-            item.scopes = grant.scopes.scopes.map(\.rawValue)
+            item.scopes = grant.scopes.names
             item.actions = app == nil ? [] : [.revoke(grant.client, of: account, at: name)]
             return item
         }

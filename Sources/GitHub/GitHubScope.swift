@@ -1,109 +1,36 @@
+import OAuth
+
 /// A scope of OAuth apps: <https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps>.
-enum GitHubScope: String, Codable, CaseIterable, Sendable {
-    case adminEnterprise = "admin:enterprise"
-    case adminGPGKey = "admin:gpg_key"
-    case adminOrg = "admin:org"
-    case adminOrgHook = "admin:org_hook"
-    case adminPublicKey = "admin:public_key"
-    case adminRepoHook = "admin:repo_hook"
-    case codespace
-    case deletePackages = "delete:packages"
-    case deleteRepo = "delete_repo"
-    case gist
-    case manageBillingEnterprise = "manage_billing:enterprise"
-    case manageRunnersEnterprise = "manage_runners:enterprise"
-    case notifications
-    case project
-    case publicRepo = "public_repo"
-    case readAuditLog = "read:audit_log"
-    case readEnterprise = "read:enterprise"
-    case readGPGKey = "read:gpg_key"
-    case readOrg = "read:org"
-    case readPackages = "read:packages"
-    case readProject = "read:project"
-    case readPublicKey = "read:public_key"
-    case readRepoHook = "read:repo_hook"
-    case readUser = "read:user"
-    case repo
-    case repoInvite = "repo:invite"
-    case repoStatus = "repo:status"
-    case repoDeployment = "repo_deployment"
-    case securityEvents = "security_events"
-    case siteAdmin = "site_admin"
-    case user
-    case userEmail = "user:email"
-    case userFollow = "user:follow"
-    case workflow
-    case writeGPGKey = "write:gpg_key"
-    case writeOrg = "write:org"
-    case writePackages = "write:packages"
-    case writePublicKey = "write:public_key"
-    case writeRepoHook = "write:repo_hook"
+struct GitHubScope: Hashable, Sendable {
+    static let user = GitHubScope("user")
+    static let readUser = GitHubScope("read:user")
+    static let userEmail = GitHubScope("user:email")
+    static let repo = GitHubScope("repo")
+    static let adminOrg = GitHubScope("admin:org")
+    static let readOrg = GitHubScope("read:org")
+    static let writeOrg = GitHubScope("write:org")
+
+    /// The scopes that exist, with those directly included in each and the description on the consent page.
+    private static let table = Dictionary(
+        uniqueKeysWithValues: TextTable.rows(Texts.scopes).map { row in
+            (row[0], (children: row[1].split(separator: " ").map { GitHubScope(String($0)) }, about: row[2]))
+        })
+
+    /// All scopes, sorted by name.
+    static let all = table.keys.sorted().map { GitHubScope($0) }
+
+    let name: String
+
+    private init(_ name: String) { self.name = name }
+
+    /// Returns the scope of this name, if there is one.
+    static func named(_ name: String) -> GitHubScope? { table[name].map { _ in GitHubScope(name) } }
 
     /// The scopes directly included in this one.
-    var children: [GitHubScope] {
-        switch self {
-        case .repo: [.repoStatus, .repoDeployment, .publicRepo, .repoInvite, .securityEvents]
-        case .adminRepoHook: [.writeRepoHook]
-        case .writeRepoHook: [.readRepoHook]
-        case .adminOrg: [.writeOrg]
-        case .writeOrg: [.readOrg]
-        case .adminPublicKey: [.writePublicKey]
-        case .writePublicKey: [.readPublicKey]
-        case .adminGPGKey: [.writeGPGKey]
-        case .writeGPGKey: [.readGPGKey]
-        case .adminEnterprise: [.manageRunnersEnterprise, .manageBillingEnterprise, .readEnterprise]
-        case .user: [.readUser, .userEmail, .userFollow]
-        case .project: [.readProject]
-        case .writePackages: [.readPackages]
-        default: []
-        }
-    }
+    var children: [GitHubScope] { GitHubScope.table[name]?.children ?? [] }
 
     /// The description on the consent page.
-    var about: String {
-        switch self {
-        case .adminEnterprise: "Manage enterprises: runners, billing and profile"
-        case .adminGPGKey: "Add, list and remove GPG keys"
-        case .adminOrg: "Manage organizations, their teams and members"
-        case .adminOrgHook: "Manage webhooks of organizations"
-        case .adminPublicKey: "Add, list and remove public SSH keys"
-        case .adminRepoHook: "Read, make and remove webhooks of repositories"
-        case .codespace: "Make and manage codespaces"
-        case .deletePackages: "Delete packages"
-        case .deleteRepo: "Delete repositories"
-        case .gist: "Write gists"
-        case .manageBillingEnterprise: "Read and write an enterprise's billing"
-        case .manageRunnersEnterprise: "Manage an enterprise's runners"
-        case .notifications: "Read notifications and mark them as read"
-        case .project: "Read and write projects"
-        case .publicRepo: "Read and write public repositories"
-        case .readAuditLog: "Read the audit log"
-        case .readEnterprise: "Read an enterprise's profile"
-        case .readGPGKey: "List GPG keys"
-        case .readOrg: "Read organizations, teams and memberships"
-        case .readPackages: "Download packages"
-        case .readProject: "Read projects"
-        case .readPublicKey: "List public SSH keys"
-        case .readRepoHook: "Read webhooks of repositories"
-        case .readUser: "Read all of the profile, the private part included"
-        case .repo: "Read and write all repositories, private ones included"
-        case .repoInvite: "Accept and decline invitations to repositories"
-        case .repoStatus: "Read and write commit statuses"
-        case .repoDeployment: "Read and write deployment statuses"
-        case .securityEvents: "Read and write code scanning alerts"
-        case .siteAdmin: "Administer the site"
-        case .user: "Read and write the profile, e-mail addresses and whom the person follows"
-        case .userEmail: "Read all e-mail addresses"
-        case .userFollow: "Follow and unfollow people"
-        case .workflow: "Change workflow files of GitHub Actions"
-        case .writeGPGKey: "Add and list GPG keys"
-        case .writeOrg: "Read and write organizations' memberships and projects"
-        case .writePackages: "Upload packages"
-        case .writePublicKey: "Add and list public SSH keys"
-        case .writeRepoHook: "Read and make webhooks of repositories"
-        }
-    }
+    var about: String { GitHubScope.table[name]?.about ?? name }
 }
 
 /// A set of scopes in GitHub's form: a scope that another one includes is dropped.
@@ -125,11 +52,16 @@ struct GitHubScopes: Hashable, Sendable {
     /// Reads names separated by spaces or commas. Unknown ones are dropped; how GitHub treats them isn't documented.
     init(_ text: String) {
         let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
-        self.init(names.lazy.compactMap { GitHubScope(rawValue: String(Substring($0))) })
+        self.init(names: names.map { String(Substring($0)) })
     }
 
+    /// Makes a set of names, without the unknown ones.
+    init(names: [String]) { self.init(names.compactMap(GitHubScope.named)) }
+
     /// The scopes, sorted.
-    var scopes: [GitHubScope] { Places(bits).map { GitHubScopes.all[$0] } }
+    var scopes: [GitHubScope] { Places(bits).map { GitHubScope.all[$0] } }
+
+    var names: [String] { Places(bits).map { GitHubScopes.names[$0] } }
 
     var isEmpty: Bool { bits == 0 }
 
@@ -174,11 +106,10 @@ struct GitHubScopes: Hashable, Sendable {
         }
     }
 
-    private static let all = GitHubScope.allCases.sorted { $0.rawValue < $1.rawValue }
-    private static let names = all.map(\.rawValue)
-    private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
+    private static let names = GitHubScope.all.map(\.name)
+    private static let numbers = Dictionary(uniqueKeysWithValues: GitHubScope.all.enumerated().map { ($1, $0) })
     /// For each scope, all scopes within it.
-    private static let below: [UInt64] = all.map { below($0) }
+    private static let below: [UInt64] = GitHubScope.all.map { below($0) }
 
     private static func bit(of scope: GitHubScope) -> UInt64 { 1 << UInt64(numbers[scope] ?? 63) }
 
@@ -190,11 +121,11 @@ struct GitHubScopes: Hashable, Sendable {
 /// Scopes are encoded by name, so that bits may change their meaning.
 extension GitHubScopes: Codable {
     init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode([GitHubScope].self))
+        self.init(names: try decoder.singleValueContainer().decode([String].self))
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(Places(bits).map { GitHubScopes.names[$0] })
+        try container.encode(names)
     }
 }

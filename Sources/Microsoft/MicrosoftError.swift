@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JSON
+import OAuth
 
 /// An error of the sign-in service: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes>.
 ///
@@ -13,9 +14,8 @@ struct MicrosoftError: Error, Sendable {
 
     /// The known errors, one a line of `Assets/errors.tsv`: code, name, text with `{}` in place of values, and what to
     /// do about it.
-    private static let known = "\(Texts.errors)".split(separator: "\n").map { line in
-        let parts = line.split(separator: "\t").map(String.init) + ["", "", "", ""]
-        return (code: Int(parts[0]) ?? 0, name: parts[1], text: parts[2], advice: parts[3])
+    private static let known = TextTable.rows(Texts.errors).map { row in
+        (code: Int(row[0]) ?? 0, name: row[1], text: row[2], advice: row[3])
     }
     private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
 

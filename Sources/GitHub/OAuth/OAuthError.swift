@@ -7,7 +7,7 @@ import Time
 /// An error of GitHub's OAuth endpoints:
 /// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-authorization-request-errors> and
 /// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
-/// The descriptions are GitHub's; unpublished ones are marked.
+/// The descriptions and addresses are in `Assets/errors.tsv`.
 struct OAuthError: Error, Sendable {
     enum Code: String, Sendable, CaseIterable {
         // These are sent to the callback.
@@ -62,68 +62,23 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    private static let docs = "https://docs.github.com"
-    private static let authorization =
-        "\(docs)/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/"
-    private static let exchange =
-        "\(docs)/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/"
-    private static let device =
-        "\(docs)/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
+    /// The rows of `Assets/errors.tsv`, by the error.
+    private static let table = Dictionary(
+        uniqueKeysWithValues: TextTable.rows(Texts.errors).map { row in
+            (row[0], (description: row[1], tokenURI: row[2], callbackURI: row[3]))
+        })
 
-    static func description(of code: Code) -> String {
-        switch code {
-        case .accessDenied: "The user has denied your application access."
-        case .applicationSuspended: "Your application has been suspended. Contact support@github.com."
-        case .redirectURIMismatch: "The redirect_uri MUST match the registered callback URL for this application."
-        // Not documented.
-        case .invalidRequest: "The request is missing a parameter or has one that isn't supported."
-        case .incorrectClientCredentials: "The client_id and/or client_secret passed are incorrect."
-        case .badVerificationCode: "The code passed is incorrect or expired."
-        case .badRefreshToken: "The refresh token passed is incorrect or expired."
-        case .unverifiedUserEmail: "The user must have a verified primary email."
-        // Not documented.
-        case .unsupportedGrantType: "The grant_type passed is not supported."
-        case .authorizationPending: "The authorization request is still pending."
-        case .slowDown: "Too many requests have been made in the same timeframe."
-        // Not documented.
-        case .expiredToken: "The device_code has expired."
-        case .incorrectDeviceCode: "The device_code provided is not valid."
-        case .deviceFlowDisabled: "Device Flow must be explicitly enabled for this App"
-        }
-    }
+    static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
     /// Returns the `error_uri` for a redirect to the callback.
-    static func authorizationURI(of code: Code) -> String {
-        switch code {
-        case .accessDenied: "\(authorization)#access-denied"
-        case .applicationSuspended: "\(authorization)#application-suspended"
-        case .redirectURIMismatch: "\(authorization)#redirect-uri-mismatch"
-        default: authorization
-        }
-    }
-
-    /// The `error_uri` for the token endpoint's answer.
-    private var exchangeURI: String {
-        switch code {
-        case .incorrectClientCredentials: "\(OAuthError.exchange)#incorrect-client-credentials"
-        case .redirectURIMismatch: "\(OAuthError.authorization)#redirect-uri-mismatch2"
-        // github.com uses this address for refresh tokens too.
-        case .badVerificationCode, .badRefreshToken: "\(OAuthError.exchange)#bad-verification-code"
-        case .unverifiedUserEmail: "\(OAuthError.exchange)#unverified_user_email"
-        case .slowDown, .deviceFlowDisabled: OAuthError.docs
-        case .authorizationPending, .expiredToken, .incorrectDeviceCode, .accessDenied, .unsupportedGrantType:
-            OAuthError.device
-        case .applicationSuspended: "\(OAuthError.authorization)#application-suspended"
-        case .invalidRequest: OAuthError.exchange
-        }
-    }
+    static func authorizationURI(of code: Code) -> String { table[code.rawValue]?.callbackURI ?? "" }
 
     /// Returns the token endpoint's answer: status 200, in the form that the client accepts.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
         var fields: [AnswerFormat.Field] = [
             ("error", .string(code.rawValue)),
             ("error_description", .string(ownDescription ?? OAuthError.description(of: code))),
-            ("error_uri", .string(exchangeURI)),
+            ("error_uri", .string(OAuthError.table[code.rawValue]?.tokenURI ?? "")),
         ]
         if let interval { fields.append(("interval", .integer(interval.seconds))) }
         let response = format.response(fields, status: status)

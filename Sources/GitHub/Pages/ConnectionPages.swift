@@ -54,7 +54,7 @@ extension GitHubProvider {
                     account(exchange, session, at: GitHubProvider.connectionPath(app)),
                 ])
         }
-        let rows = grant.scopes.scopes.map { HTML.tag("li", [], .text(scopeText($0)), .tag("code", [], $0.rawValue)) }
+        let rows = grant.scopes.scopes.map { HTML.tag("li", [], .text(scopeText($0)), .tag("code", [], $0.name)) }
         return Pages.page(
             app.name,
             [

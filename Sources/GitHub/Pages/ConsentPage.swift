@@ -61,9 +61,9 @@ extension Pages {
                     "label", [("class", "choice")],
                     .tag(
                         "input",
-                        [("type", "checkbox"), ("name", "scope"), ("value", scope.rawValue), ("checked", nil)]),
+                        [("type", "checkbox"), ("name", "scope"), ("value", scope.name), ("checked", nil)]),
                     .tag(
-                        "span", [], .text(scope.about), .tag("br"), .tag("code", [], scope.rawValue),
+                        "span", [], .text(scope.about), .tag("br"), .tag("code", [], scope.name),
                         .text(isNew ? " · new" : "")))
             }
         }

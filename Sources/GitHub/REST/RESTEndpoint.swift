@@ -65,7 +65,7 @@ struct RESTEndpoint: Sendable {
         } else {
             acceptedPermissions = "allows_permissionless_access=true"
         }
-        self.accepted = scopes.map(\.rawValue).sorted().joined(separator: ", ")
+        self.accepted = scopes.map(\.name).sorted().joined(separator: ", ")
     }
 }
 

@@ -131,7 +131,7 @@ extension GitHubProvider {
         let granted = token.details.scopes.joined(by: ", ")
         let diagnosis = Diagnosis(
             received: "a token with " + (granted.isEmpty ? "no scopes" : "the scopes \(granted)"),
-            expected: "one of " + scopes.map(\.rawValue).joined(separator: ", "),
+            expected: "one of " + scopes.map(\.name).joined(separator: ", "),
             "ask for the scope when the person authorizes the app")
         switch refusal {
         case .notFound: return RESTAnswer.error(404, "Not Found", endpoint.documentation).because(diagnosis)

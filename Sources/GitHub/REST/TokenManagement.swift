@@ -153,7 +153,7 @@ extension GitHubProvider {
             ("token", .string(token.key)), ("hashed_token", .string(Hex.encode(Digest.sha256(token.key)))),
             ("token_last_eight", .string(String(token.key.suffix(8)))), ("note", .null), ("note_url", .null),
             ("created_at", .string(made)), ("updated_at", .string(made)),
-            ("scopes", .array(details.scopes.scopes.map { .string($0.rawValue) })), ("fingerprint", .null),
+            ("scopes", .array(details.scopes.names.map { .string($0) })), ("fingerprint", .null),
             ("expires_at", token.expires.map { .string($0.text) } ?? .null), ("user", user),
         ])
     }
