@@ -12,7 +12,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     package static let facts = ProviderFacts(
         name: "github", title: "GitHub", section: GitHubSection.self, profile: GitHubProfile.self,
         rows: GitHubGrant.rows + [
-            TokenTimes.self, Session.self, RequestCount.self, Device.self, UserCodeEntries.self,
+            TokenTimes.self, Session.self, RequestCount.self, DeviceAuthorization.self, UserCodeEntries.self,
         ], values: [LastTokenID.self],
         changes: [callbackIssuer, codeChallenges, refreshableTokens, oauthAppRefresh]
             + apiVersions.map(\.support)
@@ -202,9 +202,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             tables.revoke(grant, because: "the account is gone")
         }
         tables.remove(Session.byAccount, account)
-        for device in tables.rows(Device.byAccount, account) {
-            tables.change(Device.self, device.key) { $0.decision = .denied }
-        }
+        tables.denyDevices(of: account)
         return nil
     }
 }

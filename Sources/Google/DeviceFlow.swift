@@ -88,7 +88,7 @@ extension GoogleProvider {
 
     func poll(
         _ code: String, by client: GoogleClient, _ exchange: Exchange, in tables: inout Transaction
-    ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
+    ) -> Result<(account: Account, scopes: [String]), DeviceAuthorization.Failure> {
         tables.poll(
             code, by: client, client.interaction, at: GoogleProvider.realm, of: name, exchange
         ) { device, outcome in

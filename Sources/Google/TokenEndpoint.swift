@@ -249,7 +249,7 @@ extension GoogleProvider {
         let code = form[name] ?? ""
         guard !code.isEmpty else { throw GoogleError.missing(name) }
         // A refusal is returned, not thrown, because a refused poll counts too.
-        let result = try exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
+        let result = try exchange.world.update { tables -> Result<Issued, DeviceAuthorization.Failure> in
             poll(code, by: client, exchange, in: &tables).map { account, scopes in
                 let scopes = GoogleScopes(scopes)
                 let details = GoogleGrant.TokenDetails(scopes: scopes, nonce: nil, isOffline: true)
@@ -262,7 +262,7 @@ extension GoogleProvider {
         }
         switch result {
         case .success(let issued): return try answer(exchange, issued, client)
-        case .failure(let refusal): throw GoogleProvider.deviceRefusal(refusal)
+        case .failure(let failure): throw GoogleProvider.deviceRefusal(failure.refusal)
         }
     }
 

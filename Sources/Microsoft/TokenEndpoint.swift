@@ -160,12 +160,12 @@ extension MicrosoftProvider {
         let platform: MicrosoftClient.Platform = client.allowsPublicFlows ? .publicClient : .web
         try request.authenticate(for: platform)
         // A refusal is returned, not thrown, because a refused poll counts too.
-        let result = try request.exchange.world.update { tables -> Result<Issued, OAuthRefusal> in
+        let result = try request.exchange.world.update { tables -> Result<Issued, DeviceAuthorization.Failure> in
             let polled = tables.poll(code, by: client, client.interaction, at: name, of: name, request.exchange) {
                 device, _ in device.scopes
             }
             switch polled {
-            case .failure(let refusal): return .failure(refusal)
+            case .failure(let failure): return .failure(failure)
             case .success(let (account, scopes)):
                 let grant = tables.consent(account, to: client, scopes: MicrosoftScopes(scopes))
                 let details = MicrosoftGrant.TokenDetails(scopes: scopes, platform: platform, since: tables.now)
@@ -174,7 +174,8 @@ extension MicrosoftProvider {
         }
         switch result {
         case .success(let issued): return issued
-        case .failure(let refusal):
+        case .failure(let failure):
+            let refusal = failure.refusal
             // https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code#expected-errors
             switch refusal.name {
             case "authorization_pending": throw MicrosoftError(70016, because: refusal.diagnosis)

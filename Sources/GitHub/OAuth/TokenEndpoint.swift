@@ -28,18 +28,18 @@ extension GitHubProvider {
                 return format.response(fields(of: try redeem(call, app, exchange)))
             case "refresh_token":
                 return format.response(fields(of: try refresh(call, app, exchange)))
-            case Device.grantType:
+            case DeviceAuthorization.grantType:
                 return format.response(fields(of: try poll(call, app, exchange)))
             default:
                 throw OAuthError(
                     .unsupportedGrantType,
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(grantType))",
-                        expected: "authorization_code, refresh_token or \(Device.grantType)",
+                        expected: "authorization_code, refresh_token or \(DeviceAuthorization.grantType)",
                         "send one of these, or none for a code"))
             }
         } catch let error as OAuthError {
-            let status = grantType == Device.grantType ? settings.deviceErrorStatus : 200
+            let status = grantType == DeviceAuthorization.grantType ? settings.deviceErrorStatus : 200
             return error.answer(format, status: status)
         }
     }
@@ -82,7 +82,7 @@ extension GitHubProvider {
             return try exchange.world.update { tables -> IssuedTokens in
                 let redeemed = try redemption.redeem(GitHubGrant.self, request, in: &tables)
                 let details = redeemed.code.details
-                try checkAddress(of: redeemed.account, isUnverified: details.isUnverified)
+                if let fault = addressFault(of: redeemed.account, isUnverified: details.isUnverified) { throw fault }
                 return issue(
                     redeemed.grant, details.scopes, to: app, withRefreshToken: details.wantsRefreshToken,
                     isFromDevice: false, in: &tables)
@@ -127,13 +127,13 @@ extension GitHubProvider {
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
-    /// Refuses people whose primary address isn't verified.
-    func checkAddress(of account: Account, isUnverified: Bool) throws(OAuthError) {
+    /// Returns the refusal of a person whose primary address isn't verified.
+    func addressFault(of account: Account, isUnverified: Bool) -> OAuthError? {
         if isUnverified {
-            throw OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as an outcome"))
+            return OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as an outcome"))
         }
-        guard let primary = account.github.primaryEmail, !primary.verified else { return }
-        throw OAuthError(
+        guard let primary = account.github.primaryEmail, !primary.verified else { return nil }
+        return OAuthError(
             .unverifiedUserEmail,
             Diagnosis(
                 "the primary address of \"\(account.id)\" isn't verified: only the person can change that, at GitHub; tell them so, or sign in as someone else"

@@ -115,9 +115,8 @@ extension GitHubProvider {
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let typed = answer["user_code"] ?? ""
-        let code = GitHubProvider.normalize(typed)
-        let (device, isAllowed) = try exchange.world.update { tables -> (Device?, Bool) in
-            guard let device = tables.device(showing: code) else { return (nil, true) }
+        let (device, isAllowed) = try exchange.world.update { tables -> (DeviceAuthorization?, Bool) in
+            guard let device = tables.device(showing: typed, at: name) else { return (nil, true) }
             return (device, tables.countUserCode(of: device.client))
         }
         guard isAllowed else {
@@ -139,7 +138,7 @@ extension GitHubProvider {
                     exchange, to: "/login/device/confirmation",
                     [
                         .hidden("authenticity_token", session.authenticityToken), .hidden("user_code", device.userCode),
-                        Pages.permissions(app, device.scopes, granted: nil),
+                        Pages.permissions(app, GitHubScopes(names: device.scopes), granted: nil),
                         Pages.submit("Authorize \(app.name)", name: "authorize", value: "1", isFirst: true),
                         Pages.submit("Cancel", name: "authorize", value: "0", isQuiet: true),
                     ]),
@@ -152,12 +151,13 @@ extension GitHubProvider {
         guard session.holds(answer["authenticity_token"]) else { return Pages.forged(exchange) }
         let isApproved = answer["authorize"] == "1"
         let kept = answer.fields.filter { $0.name == "scope" }.map(\.value).joined(separator: " ")
-        let code = GitHubProvider.normalize(answer["user_code"] ?? "")
+        let code = answer["user_code"] ?? ""
         let isDecided = try exchange.world.update(for: session.account.id) { tables -> Bool in
-            guard var device = tables.device(showing: code) else { return false }
-            let scopes = device.scopes.intersection(GitHubScopes(kept))
+            guard var device = tables.device(showing: code, at: name) else { return false }
+            let scopes = GitHubScopes(names: device.scopes).intersection(GitHubScopes(kept))
             device.decision =
-                isApproved ? .approved(account: session.account.id, scopes, isUnverified: false) : .denied
+                isApproved
+                ? .approved(account: session.account.id, scopes: scopes.names) : .denied
             tables.put(device)
             return true
         }
@@ -176,12 +176,5 @@ extension GitHubProvider {
                         ? "It goes on by itself, the next time it asks."
                         : "The device will be told so. No access was given."),
             ])
-    }
-
-    /// Returns the entered code in its canonical form, without regard to case, spaces and a missing hyphen. GitHub's
-    /// page used to require the hyphen.
-    private static func normalize(_ typed: String) -> String {
-        let letters = typed.uppercased().filter { $0.isLetter || $0.isNumber }
-        return "\(letters.prefix(4))-\(letters.dropFirst(4))"
     }
 }

@@ -10,6 +10,67 @@ package struct DeviceAuthorization: Row {
     package enum Decision: Codable, Sendable {
         case approved(account: String, scopes: [String])
         case denied
+        /// The sign-in of this person ends with an error that was ordered.
+        case failed(error: String, account: String?)
+    }
+
+    /// The reason why a poll brings no tokens. Each provider has its own words for it.
+    package enum Failure: Error, Sendable {
+        case unknown
+        case redeemed
+        case otherClient(String)
+        /// The device code expired this long ago.
+        case expired(TimeSpan)
+        /// The poll came too soon after the one before; the device must wait longer from now on.
+        case early(after: TimeSpan, interval: TimeSpan, next: TimeSpan)
+        /// Nobody has decided yet; the device may poll in this interval.
+        case pending(TimeSpan)
+        case denied
+        /// This error was ordered.
+        case failed(String)
+        /// The provider doesn't let this person sign in.
+        case notAdmitted(Account)
+        case noAccount
+
+        /// The refusal in the specification's words.
+        package var refusal: OAuthRefusal {
+            switch self {
+            case .unknown, .redeemed, .otherClient:
+                OAuthRefusal(
+                    "invalid_grant",
+                    Diagnosis(
+                        "the device code is unknown, redeemed, or another client's: send device_code, not user_code"))
+            case .expired: OAuthRefusal("expired_token", diagnosis)
+            case .early: OAuthRefusal("slow_down", diagnosis)
+            case .pending(let interval):
+                OAuthRefusal(
+                    "authorization_pending",
+                    Diagnosis("nobody has entered the user code yet: poll again in \(interval.seconds) seconds"))
+            case .denied, .failed, .notAdmitted: OAuthRefusal("access_denied", diagnosis)
+            case .noAccount: .accountIsGone
+            }
+        }
+
+        /// The reason, for failures that have the same one at every provider.
+        package var diagnosis: Diagnosis {
+            switch self {
+            case .unknown:
+                // The code isn't quoted, because it may be another world's secret.
+                Diagnosis("this world has given out no such device_code: send what came as device_code, not user_code")
+            case .redeemed: Diagnosis("this device code has already brought a token")
+            case .otherClient(let client): Diagnosis("the device code was given to \"\(client)\"")
+            case .expired(let age): Diagnosis("the device code expired \(age.inWords) ago: ask for another")
+            case .early(let age, let interval, let next):
+                Diagnosis(
+                    received: "a poll after \(age.milliseconds) ms",
+                    expected: "\(interval.seconds) seconds between polls", "wait \(next.seconds) seconds from now on")
+            case .pending: Diagnosis("nobody has entered the user code yet")
+            case .denied: Diagnosis("the person cancelled; this device code is of no more use")
+            case .failed: Diagnosis("this error was ordered as an outcome")
+            case .notAdmitted(let account): Diagnosis("\(Diagnosis.quote(account.id)) may not sign in")
+            case .noAccount: Diagnosis("the account is gone")
+            }
+        }
     }
 
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
@@ -21,9 +82,13 @@ package struct DeviceAuthorization: Row {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// The index by the person who has approved.
+    /// The index by the person who has decided.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
-        if case .approved(let account, _) = device.decision { account } else { nil }
+        switch device.decision {
+        case .approved(let account, _): account
+        case .failed(_, let account): account
+        case .denied, nil: nil
+        }
     }
 
     /// The device code.
@@ -54,91 +119,86 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Starts a device's wait for a person.
+    /// Starts a device's wait for a person. By default, user codes are of letters that form no words: RFC 8628 section
+    /// 6.1.
     package mutating func beginDevice(
-        at issuer: String, client: String, scopes: [String], lifetime: TimeSpan, interval: TimeSpan
+        at issuer: String, client: String, scopes: [String], lifetime: TimeSpan, interval: TimeSpan,
+        code: String? = nil, letters: String = "BCDFGHJKLMNPQRSTVWXZ"
     ) -> DeviceAuthorization {
         let device = DeviceAuthorization(
-            key: Base64URL.encode(random.bytes(32)), userCode: makeUserCode(), issuer: issuer, client: client,
-            scopes: scopes, expires: now + lifetime, interval: interval)
+            key: code ?? Base64URL.encode(random.bytes(32)), userCode: makeUserCode(from: letters), issuer: issuer,
+            client: client, scopes: scopes, expires: now + lifetime, interval: interval)
         put(device)
         return device
     }
 
-    /// Returns a code that no other device shows, of letters that form no words: RFC 8628 section 6.1.
-    private mutating func makeUserCode() -> String {
+    /// Returns a code that no other device shows.
+    private mutating func makeUserCode(from letters: String) -> String {
         while true {
-            let text = random.text(8, from: Array("BCDFGHJKLMNPQRSTVWXZ".utf8))
+            let text = random.text(8, from: Array(letters.utf8))
             guard first(DeviceAuthorization.byUserCode, text) != nil else {
                 return "\(text.prefix(4))-\(text.suffix(4))"
             }
         }
     }
 
-    /// Handles a client's poll at a provider. Returns the approved device, which is then redeemed. If nobody has
-    /// decided, an order may; `granted` returns the scopes that it grants, or `nil` to deny access. A refusal is
-    /// returned, not thrown, because a refused poll counts too.
+    /// Handles a client's poll at a provider. Returns the approved device's person and scopes; the device is then
+    /// redeemed. If nobody has decided, an order may: `granted` returns the scopes that it grants, or `nil` to deny
+    /// access, and an ordered error of `errors` is kept for the device. A refusal is returned, not thrown, because a
+    /// refused poll counts too.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
-        of provider: String, _ exchange: Exchange, granted: (DeviceAuthorization, Outcome?) -> [String]?
-    ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {
-        guard var device = find(DeviceAuthorization.self, code), device.issuer == issuer, device.client == client.id,
-            !device.isRedeemed
-        else {
-            return .failure(
-                OAuthRefusal(
-                    "invalid_grant",
-                    Diagnosis(
-                        "the device code is unknown, redeemed, or another client's: send device_code, not user_code")
-                ))
+        of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
+        admits: (Account) -> Bool = { _ in true }, granted: (DeviceAuthorization, Outcome?) -> [String]?
+    ) -> Result<(account: Account, scopes: [String]), DeviceAuthorization.Failure> {
+        guard var device = find(DeviceAuthorization.self, code), device.issuer == issuer else {
+            return .failure(.unknown)
         }
+        guard !device.isRedeemed else { return .failure(.redeemed) }
+        guard device.client == client.id else { return .failure(.otherClient(device.client)) }
         defer { put(device) }
-        if let refusal = refuse(&device) { return .failure(refusal) }
+        if let failure = checkPace(&device, tolerance) { return .failure(failure) }
         if device.decision == nil {
             switch exchange.decision(provider: provider, client: client.id, interaction: interaction, in: &self) {
             case .ask: break
+            case .error(let name, let account?) where errors.contains(name):
+                device.decision = .failed(error: name, account: account.id)
             case .cancel, .nobody, .error: device.decision = .denied
             case .approve(let account, let outcome):
                 device.decision = granted(device, outcome).map { .approved(account: account.id, scopes: $0) } ?? .denied
             }
         }
         switch device.decision {
-        case nil:
-            return .failure(
-                OAuthRefusal(
-                    "authorization_pending",
-                    Diagnosis(
-                        "nobody has entered the user code yet: poll again in \(device.interval.seconds) seconds")))
-        case .denied:
-            return .failure(
-                OAuthRefusal("access_denied", Diagnosis("the person cancelled; this device code is of no more use")))
+        case nil: return .failure(.pending(device.interval))
+        case .denied: return .failure(.denied)
+        case .failed(let name, let id):
+            return .failure(id.map { account($0) == nil } ?? false ? .noAccount : .failed(name))
         case .approved(let id, let scopes):
-            guard let account = account(id) else {
-                return .failure(.accountIsGone)
-            }
+            guard let account = account(id) else { return .failure(.noAccount) }
+            guard admits(account) else { return .failure(.notAdmitted(account)) }
             device.isRedeemed = true
             return .success((account, scopes))
         }
     }
 
-    /// Returns a refusal if the device has expired or polls too fast: RFC 8628 section 3.5 adds five seconds
+    /// Returns a failure if the device has expired or polls too fast: RFC 8628 section 3.5 adds five seconds
     /// permanently.
-    private func refuse(_ device: inout DeviceAuthorization) -> OAuthRefusal? {
-        guard device.expires > now else {
-            let age = (now - device.expires).inWords
-            return OAuthRefusal(
-                "expired_token", Diagnosis("the device code expired \(age) ago: ask for another"))
-        }
-        let before = device.polledAt
+    private func checkPace(
+        _ device: inout DeviceAuthorization, _ tolerance: TimeSpan
+    ) -> DeviceAuthorization.Failure? {
+        guard device.expires > now else { return .expired(now - device.expires) }
+        let (before, interval) = (device.polledAt, device.interval)
         device.polledAt = now
-        guard let before, now < before + device.interval else { return nil }
-        let (age, interval) = ((now - before).milliseconds, device.interval)
+        guard let before, now < before + interval - tolerance else { return nil }
         device.interval = interval + .seconds(5)
-        return OAuthRefusal(
-            "slow_down",
-            Diagnosis(
-                received: "a poll after \(age) ms", expected: "\(interval.seconds) seconds between polls",
-                "wait \(device.interval.seconds) seconds from now on"))
+        return .early(after: now - before, interval: interval, next: device.interval)
+    }
+
+    /// Denies the devices that a person has connected, and that haven't polled since.
+    package mutating func denyDevices(of account: String) {
+        for device in rows(DeviceAuthorization.byAccount, account) {
+            change(DeviceAuthorization.self, device.key) { $0.decision = .denied }
+        }
     }
 }
 

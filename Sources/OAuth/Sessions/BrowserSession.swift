@@ -111,9 +111,7 @@ extension Transaction {
 
     /// Ends all sessions of a person, removes the consents, and refuses the devices that the person has connected.
     package mutating func endSignIns(of account: String) {
-        for device in rows(DeviceAuthorization.byAccount, account) {
-            change(DeviceAuthorization.self, device.key) { $0.decision = .denied }
-        }
+        denyDevices(of: account)
         remove(BrowserSession.byAccount, account)
         remove(Consent.byAccount, account)
     }

@@ -51,6 +51,6 @@ extension Issuer {
             form["device_code"] ?? "", by: client, client.interaction ?? interaction, at: realm, of: provider, exchange
         ) { device, outcome in
             outcome?.scopes.map { granted in device.scopes.filter(granted.contains) } ?? device.scopes
-        }
+        }.mapError(\.refusal)
     }
 }
