@@ -18,6 +18,7 @@ struct TokenIndexTests {
         static let byColor = Index<Token<Consent>, String>("color") { $0.details.color }
 
         let account: String
+        var client: String { "app" }
         var key: String { "\(account) app" }
     }
 
