@@ -365,13 +365,5 @@ extension Look {
 }
 
 extension PageWords {
-    static let facebook = PageWords(choose: "Log in to Facebook") { words in
-        words.destination = { "You are logging in to \($0)." }
-        words.somebodyElse = "Log in to another account"
-        words.newPerson = "Create a Facebook account"
-        words.make = "Sign up"
-        words.consent = { client, account in "Continue to \(client) as \(account.name.given)?" }
-        words.gets = { client, account in "\(client) will receive, from the profile of \(account.fullName):" }
-        words.approve = { "Continue as \($0.name.given)" }
-    }
+    static let facebook = PageWords(Texts.words, of: "Facebook")
 }

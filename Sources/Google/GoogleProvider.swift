@@ -313,14 +313,5 @@ extension Look {
 }
 
 extension PageWords {
-    static let google = PageWords(choose: "Choose an account for Google sign-in") { words in
-        words.destination = { "to continue to \($0)" }
-        words.somebodyElse = "Use another account"
-        words.newPerson = "Create a Google account"
-        words.make = "Next"
-        words.consent = { client, _ in "Sign in to \(client) with Google" }
-        words.gets = { client, account in
-            "When you continue, \(client) can see these things of \(account.fullName) (\(account.email)):"
-        }
-    }
+    static let google = PageWords(Texts.words, of: "Google")
 }

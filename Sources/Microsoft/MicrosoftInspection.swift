@@ -123,13 +123,5 @@ extension Look {
 }
 
 extension PageWords {
-    static let microsoft = PageWords(choose: "Pick an account") { words in
-        words.destination = { "to continue to \($0)" }
-        words.somebodyElse = "Use another account"
-        words.newPerson = "Create a Microsoft account"
-        words.make = "Next"
-        words.consent = { client, _ in "Let \(client) access your info?" }
-        words.gets = { client, account in "\(client) asks \(account.fullName) (\(account.email)) for permission to:" }
-        words.approve = { _ in "Accept" }
-    }
+    static let microsoft = PageWords(Texts.words, of: "Microsoft")
 }

@@ -25,12 +25,7 @@ package struct PersonPages: Sendable {
     /// Makes pages whose form goes to `path` at `host`.
     package init(_ look: Look, _ words: PageWords? = nil, host: String, path: String) {
         self.look = look
-        self.words =
-            words
-            ?? PageWords(choose: "Sign in to \(look.name)") {
-                $0.somebodyElse = "Use another account"
-                $0.newPerson = "New account at \(look.name)"
-            }
+        self.words = words ?? PageWords(nil, of: look.name)
         self.host = host
         self.path = path
     }
@@ -67,16 +62,17 @@ package struct PersonPages: Sendable {
         let nobody = HTML.tag(
             "p", [], "Nobody is seeded. Add a person to the seed, or with POST /_understudy/v1/accounts, or here.")
         return page(
-            words.choose,
+            words("choose"),
             [
                 introduction([
-                    .tag("h1", [], words.choose), .tag("p", [("class", "soft")], words.destination(client)),
+                    .tag("h1", [], words("choose")),
+                    .tag("p", [("class", "soft")], words("destination", client: client)),
                 ]),
                 form(
                     exchange, request,
                     (chooser.isEmpty ? [nobody] : people) + [
-                        button(words.somebodyElse, "new", isQuiet: true),
-                        button(words.cancel, "cancel", isQuiet: true),
+                        button(words("somebodyElse"), "new", isQuiet: true),
+                        button(words("cancel"), "cancel", isQuiet: true),
                     ]),
             ])
     }
@@ -92,16 +88,16 @@ package struct PersonPages: Sendable {
     ) -> Response {
         let alert = problem.map { [HTML.tag("p", [("class", "error"), ("role", "alert")], $0)] } ?? []
         let response = page(
-            words.newPerson, status: problem == nil ? 200 : 422,
+            words("newPerson"), status: problem == nil ? 200 : 422,
             [
                 introduction([
-                    .tag("h1", [], words.newPerson),
+                    .tag("h1", [], words("newPerson")),
                     .tag("p", [("class", "soft")], "The account lasts until this world is reset."),
                 ]),
                 form(
                     exchange, request,
                     alert + person.fields + [
-                        actions([button(words.make, "make"), button(words.cancel, "cancel", isQuiet: true)])
+                        actions([button(words("make"), "make"), button(words("cancel"), "cancel", isQuiet: true)])
                     ]),
             ])
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
@@ -121,7 +117,7 @@ package struct PersonPages: Sendable {
         _ exchange: Exchange, client: String, account: Account, items: [String], choices: [String] = [], request: Form
     ) -> Response {
         let list = HTML.element("ul", attributes: [], children: items.map { .tag("li", [], $0) })
-        let title = words.consent(client, account)
+        let title = words("consent", client: client, account)
         let boxes = choices.map { choice in
             HTML.tag(
                 "label", [("class", "choice")],
@@ -132,15 +128,15 @@ package struct PersonPages: Sendable {
             title,
             [
                 introduction([
-                    .tag("h1", [], title), .tag("p", [("class", "soft")], words.gets(client, account)), list,
+                    .tag("h1", [], title), .tag("p", [("class", "soft")], words("gets", client: client, account)), list,
                 ]),
                 form(
                     exchange, request,
                     (boxes.isEmpty ? [] : [.hidden("choices", String(boxes.count))] + boxes) + [
                         .hidden("account", account.id),
                         actions([
-                            button(words.approve(account), "continue", isFirst: true),
-                            button(words.cancel, "cancel", isQuiet: true),
+                            button(words("approve", account), "continue", isFirst: true),
+                            button(words("cancel"), "cancel", isQuiet: true),
                         ]),
                     ]),
             ])
@@ -233,31 +229,44 @@ package struct PersonPages: Sendable {
     }
 }
 
-/// The texts of a provider's pages.
+/// The texts of a provider's pages, which are in a file of its `Assets`: the text's name, a tab, and the text. In it,
+/// `{client}` is the client's name, `{name}`, `{given}` and `{email}` are the person's, and `{provider}` is the
+/// provider's.
 package struct PageWords: Sendable {
-    /// The heading above the list of people.
-    package var choose: String
-    /// The destination after the sign-in, made of the client's name.
-    package var destination: @Sendable (String) -> String = { "to go on to \($0)" }
-    /// The button for a person who isn't in the list.
-    package var somebodyElse = "Somebody else"
-    /// The heading above the form for a new person.
-    package var newPerson = "Somebody else"
-    /// The button that creates the person.
-    package var make = "Go on"
-    /// The heading of the consent page, made of the client's name and the person.
-    package var consent: @Sendable (String, Account) -> String = { client, _ in "Continue to \(client)?" }
-    /// The text above the list of what the client gets.
-    package var gets: @Sendable (String, Account) -> String = { client, account in
-        "\(client) gets, of \(account.fullName) (\(account.email)):"
-    }
-    /// The button for consent.
-    package var approve: @Sendable (Account) -> String = { _ in "Continue" }
-    package var cancel = "Cancel"
+    /// The texts of a provider that has none of its own.
+    private static let usual = [
+        // The heading above the list of people, and the destination after the sign-in.
+        "choose": "Sign in to {provider}", "destination": "to go on to {client}",
+        // The button for a person who isn't in the list, the heading above the form, and the button that makes one.
+        "somebodyElse": "Use another account", "newPerson": "New account at {provider}", "make": "Go on",
+        // The heading of the consent page, the text above the list of what the client gets, and the buttons.
+        "consent": "Continue to {client}?", "gets": "{client} gets, of {name} ({email}):", "approve": "Continue",
+        "cancel": "Cancel",
+    ]
 
-    package init(choose: String, _ change: (inout PageWords) -> Void = { _ in }) {
-        self.choose = choose
-        change(&self)
+    private let texts: [String: String]
+    private let provider: String
+
+    package init(_ file: StaticString?, of provider: String) {
+        let own = file.map { TextTable.rows($0).map { ($0[0], $0[1]) } } ?? []
+        texts = PageWords.usual.merging(own) { $1 }
+        self.provider = provider
+    }
+
+    func callAsFunction(_ name: String, client: String = "", _ account: Account? = nil) -> String {
+        let parts = (texts[name] ?? "").split(separator: "{", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(into: String(parts.first ?? "")) { text, part in
+            let name = part.prefix { $0 != "}" }
+            switch name {
+            case "client": text += client
+            case "provider": text += provider
+            case "name": text += account?.fullName ?? ""
+            case "given": text += account?.name.given ?? ""
+            case "email": text += account?.email ?? ""
+            default: text += "{\(name)}"
+            }
+            text += part.dropFirst(name.count + 1)
+        }
     }
 }
 
