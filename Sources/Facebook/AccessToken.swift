@@ -122,7 +122,7 @@ extension FacebookProvider {
     func app(ofToken text: String) throws(GraphError) -> FacebookApp? {
         guard let bar = text.firstIndex(of: "|") else { return nil }
         if let app = apps[String(text[..<bar])],
-            constantTimeEquals(Array(text[text.index(after: bar)...].utf8), Array(app.secret.utf8))
+            String(text[text.index(after: bar)...]).isSecret(app.secret)
         {
             return app
         }

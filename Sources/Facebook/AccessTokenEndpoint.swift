@@ -30,13 +30,12 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the secret, from a parameter or by HTTP Basic; `nil` if the request has none.
-    private func secret(_ exchange: Exchange) -> String? {
-        parameter("client_secret", exchange) ?? BasicCredentials.read(exchange.request)?.password
+    private func credentials(_ exchange: Exchange) -> ClientCredentials {
+        ClientCredentials(exchange.request) { parameter($0, exchange) }
     }
 
     private func app(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
-        let id = parameter("client_id", exchange) ?? BasicCredentials.read(exchange.request)?.user ?? ""
+        let id = credentials(exchange).id ?? ""
         if let app = apps[id] { return app }
         throw GraphError(
             message: id.isEmpty
@@ -49,12 +48,12 @@ extension FacebookProvider {
     }
 
     private func authenticate(_ app: FacebookApp, _ exchange: Exchange) throws(GraphError) {
-        let secret = secret(exchange) ?? ""
-        guard !constantTimeEquals(Array(secret.utf8), Array(app.secret.utf8)) else { return }
+        let credentials = credentials(exchange)
+        guard !credentials.have(app.secret) else { return }
         throw GraphError(
             message: "Error validating client secret.", code: 1,
             diagnosis: Diagnosis(
-                secret.isEmpty
+                credentials.secret?.isEmpty ?? true
                     ? "client_secret is missing" : "client_secret isn't the one that the seed has for \"\(app.id)\""))
     }
 
@@ -81,7 +80,7 @@ extension FacebookProvider {
                     "send the one that the dialog was opened with"))
         }
         let verifier = parameter("code_verifier", exchange).flatMap { $0.isEmpty ? nil : $0 }
-        let isSecret = secret(exchange) != nil
+        let isSecret = credentials(exchange).secret != nil
         if verifier == nil || isSecret { try authenticate(app, exchange) }
         guard let code = parameter("code", exchange), !code.isEmpty else {
             throw GraphError(

@@ -57,9 +57,8 @@ extension GoogleProvider {
 
     /// Authenticates the client by fields of the form or by `Authorization: Basic`.
     private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> GoogleClient {
-        let basic = BasicCredentials.read(request)
-        let id = form["client_id"] ?? basic?.user ?? ""
-        guard !id.isEmpty else {
+        let credentials = ClientCredentials(request) { form[$0] }
+        guard let id = credentials.id, !id.isEmpty else {
             // https://github.com/openid/AppAuth-iOS/issues/226
             throw GoogleError(
                 "invalid_request", "Could not determine client ID from request.",
@@ -67,8 +66,7 @@ extension GoogleProvider {
         }
         let client = try client(named: id)
         guard let expected = client.secret else { return client }
-        let secret = form["client_secret"] ?? basic?.password ?? ""
-        guard !secret.isEmpty else {
+        guard credentials.secret?.isEmpty == false else {
             // https://github.com/openid/AppAuth-JS/issues/91
             throw GoogleError(
                 "invalid_request", "client_secret is missing.",
@@ -76,10 +74,10 @@ extension GoogleProvider {
                     "client_secret is missing: a client of type \(client.type.rawValue) has one, also with PKCE; those of type ios and android have none"
                 ))
         }
-        guard constantTimeEquals(Array(secret.utf8), Array(expected.utf8)) else {
+        guard credentials.have(expected) else {
             throw GoogleError(
                 "invalid_client", "Unauthorized", status: 401,
-                Diagnosis("client_secret isn't the one that the seed has for \"\(id)\""))
+                Diagnosis("client_secret isn't the one that the seed has for \"\(client.id)\""))
         }
         return client
     }

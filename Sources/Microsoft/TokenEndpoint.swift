@@ -21,19 +21,22 @@ struct MicrosoftTokenRequest: Sendable {
     let form: Form
     let realm: MicrosoftRealm
     let client: MicrosoftClient
+    private let credentials: ClientCredentials
 
     init(_ exchange: Exchange, _ provider: MicrosoftProvider) throws(MicrosoftError) {
         self.exchange = exchange
-        form = exchange.request.bodyForm.withoutEmptyFields
+        let form = exchange.request.bodyForm.withoutEmptyFields
+        self.form = form
+        credentials = ClientCredentials(exchange.request) { form[$0] }
         realm = try provider.realm(exchange)
-        guard let id = form["client_id"] ?? BasicCredentials.read(exchange.request)?.user else {
+        guard let id = credentials.id else {
             if let unread = exchange.request.unreadBody { throw MicrosoftError(900144, "client_id", because: unread) }
             throw .missing("client_id")
         }
         client = try provider.client(id, at: realm)
     }
 
-    var secret: String? { form["client_secret"] ?? BasicCredentials.read(exchange.request)?.password }
+    var secret: String? { credentials.secret }
 
     func required(_ name: String) throws(MicrosoftError) -> String {
         guard let value = form[name] else { throw .missing(name) }
@@ -51,10 +54,8 @@ struct MicrosoftTokenRequest: Sendable {
     func authenticate(for platform: MicrosoftClient.Platform) throws(MicrosoftError) {
         if form["client_assertion"] != nil { throw MicrosoftError(700027) }
         if platform == .web, let expected = client.secret {
-            guard let secret else { throw MicrosoftError(7_000_218) }
-            guard constantTimeEquals(Array(secret.utf8), Array(expected.utf8)) else {
-                throw MicrosoftError(7_000_215, client.id)
-            }
+            guard secret != nil else { throw MicrosoftError(7_000_218) }
+            guard credentials.have(expected) else { throw MicrosoftError(7_000_215, client.id) }
         } else if secret != nil {
             throw MicrosoftError(700025)
         }

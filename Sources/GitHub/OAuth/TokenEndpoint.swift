@@ -58,12 +58,11 @@ extension GitHubProvider {
     }
 
     private func authenticate(_ call: TokenCall, _ app: GitHubSection.App) throws(OAuthError) {
-        let secret = call.clientSecret ?? ""
-        guard !constantTimeEquals(Array(secret.utf8), Array(app.secret.utf8)) else { return }
+        guard !call.credentials.have(app.secret) else { return }
         throw OAuthError(
             .incorrectClientCredentials,
             Diagnosis(
-                secret.isEmpty
+                call.credentials.secret?.isEmpty ?? true
                     ? "client_secret is missing: send it, even with PKCE"
                     : "client_secret isn't the one that the seed has for \"\(app.clientID)\""))
     }
@@ -149,7 +148,7 @@ extension GitHubProvider {
         let known = exchange.world.read { $0.find(Token<GitHubGrant>.self, text) }
         // A token from the device flow is refreshed without a secret.
         let isFromDevice = known.map { $0.kind == .refresh && $0.details.isFromDevice } ?? false
-        if !isFromDevice || call.clientSecret != nil { try authenticate(call, app) }
+        if !isFromDevice || call.credentials.secret != nil { try authenticate(call, app) }
         let issued = try exchange.world.update { tables -> IssuedTokens? in
             guard let (token, grant, _) = tables.working(text, .refresh, GitHubGrant.self),
                 token.client == app.clientID
@@ -168,7 +167,7 @@ extension GitHubProvider {
 struct TokenCall: Sendable {
     /// The fields. If several have the same name, the last one counts.
     private let fields: [(name: String, value: String)]
-    private let basic: (user: String, password: String)?
+    let credentials: ClientCredentials
 
     init(_ request: Request) {
         var fields = request.queryForm.fields.map { (name: $0.name, value: $0.value) }
@@ -180,13 +179,12 @@ struct TokenCall: Sendable {
             fields += request.bodyForm.fields.lazy.map { (name: $0.name, value: $0.value) }
         }
         self.fields = fields
-        basic = BasicCredentials.read(request)
+        credentials = ClientCredentials(request) { name in fields.last { $0.name == name }?.value }
     }
 
     subscript(name: String) -> String? { fields.last { $0.name == name }?.value }
 
-    var clientID: String { self["client_id"] ?? basic?.user ?? "" }
-    var clientSecret: String? { self["client_secret"] ?? basic?.password }
+    var clientID: String { credentials.id ?? "" }
 }
 
 /// The tokens for a code, a refresh token, an authorized device, or an app's reset of a token.

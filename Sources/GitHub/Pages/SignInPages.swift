@@ -166,9 +166,7 @@ struct SignedIn: Sendable {
     let authenticityToken: String
     let isFresh: Bool
 
-    func holds(_ token: String?) -> Bool {
-        constantTimeEquals(Array((token ?? "").utf8), Array(authenticityToken.utf8))
-    }
+    func holds(_ token: String?) -> Bool { token?.isSecret(authenticityToken) ?? false }
 }
 
 extension GitHubProvider {

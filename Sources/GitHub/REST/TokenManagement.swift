@@ -306,7 +306,7 @@ extension GitHubProvider {
                     .because("send the app's client ID and secret by Basic authentication; a token isn't taken here"))
         }
         guard let app = directory.apps[basic.user],
-            constantTimeEquals(Array(basic.password.utf8), Array(app.secret.utf8))
+            basic.password.isSecret(app.secret)
         else { throw badCredentials("the client ID or secret is wrong\(directory.hint(forClient: basic.user))") }
         guard app.clientID == wanted else {
             return .refused(

@@ -34,7 +34,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
 
     package func isMet(by verifier: String) -> Bool {
         let expected = method == .plain ? verifier : Base64URL.encode(Digest.sha256(verifier))
-        return constantTimeEquals(Array(expected.utf8), Array(challenge.utf8))
+        return expected.isSecret(challenge)
     }
 
     /// Returns the error of a verifier, as a sentence; `nil` if it meets the challenge.

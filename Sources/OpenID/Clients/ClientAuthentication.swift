@@ -128,7 +128,7 @@ struct ClientAuthentication: Sendable {
     }
 
     private func holds(_ secret: String, _ client: ClientCredentials) -> Bool {
-        client.secret.map { constantTimeEquals(Array($0.utf8), Array(secret.utf8)) } ?? false
+        client.secret?.isSecret(secret) ?? false
     }
 
     private func wrongSecret(_ client: ClientCredentials) -> OAuthRefusal {

@@ -100,7 +100,7 @@ extension Issuer {
 
     private func checkInitialToken(_ exchange: Exchange) throws(OAuthRefusal) {
         let sent = exchange.request.accessToken()
-        guard let sent, constantTimeEquals(Array(sent.utf8), Array(policy.registrationToken.utf8)) else {
+        guard let sent, sent.isSecret(policy.registrationToken) else {
             var refusal = OAuthRefusal(
                 "invalid_token",
                 Diagnosis(
@@ -142,7 +142,7 @@ extension Issuer {
         let row = exchange.world.read { $0.find(DynamicClient.self, DynamicClient.key(id, at: realm)) }
         // An unknown client is refused like an invalid token: RFC 7592 section 2.
         guard let row else { throw goneRegistration }
-        guard constantTimeEquals(Array(token.utf8), Array(row.registrationToken.utf8)) else {
+        guard token.isSecret(row.registrationToken) else {
             throw OAuthRefusal(
                 "invalid_token", Diagnosis("the token isn't the registration_access_token of this client"))
         }
