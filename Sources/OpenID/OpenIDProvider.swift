@@ -127,33 +127,22 @@ extension Issuer {
             mints: clients.contains { $0.userInfoAlgorithm != nil } ? owner : nil)
         userInfo.answersClaims = true
         let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
+        // If clients may have metadata documents, the client's is fetched before an endpoint that needs it runs.
         func at(
             _ endpoint: String, title: String? = nil, _ traits: EndpointTraits, _ methods: [String] = ["POST"],
-            cors: Endpoint.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
+            cors: Endpoint.CORS = .any, needsClient: Bool = false,
+            _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Endpoint] {
-            addresses(of: endpoint).flatMap { path in
-                methods.map { method in
-                    Endpoint(
-                        method, hosts, path, title: method == methods[0] ? title : nil, cors: cors, keys: keys,
-                        traits
-                    ) { exchange in
-                        try respond(try issuer(exchange), exchange)
-                    }
-                }
-            }
-        }
-        // If clients may have metadata documents, the client's is fetched before the endpoint runs.
-        func knowing(
-            _ endpoint: String, title: String, _ traits: EndpointTraits, _ methods: [String] = ["POST"],
-            cors: Endpoint.CORS = .any, _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
-        ) -> [Endpoint] {
-            guard policy.clientMetadataDocuments else {
-                return at(endpoint, title: title, traits, methods, cors: cors, respond)
-            }
             let begins = endpoint != own.token
             return addresses(of: endpoint).flatMap { path in
                 methods.map { method in
-                    Endpoint(
+                    let title = method == methods[0] ? title : nil
+                    guard needsClient, policy.clientMetadataDocuments else {
+                        return Endpoint(method, hosts, path, title: title, cors: cors, keys: keys, traits) { exchange in
+                            try respond(try issuer(exchange), exchange)
+                        }
+                    }
+                    return Endpoint(
                         method, hosts, path, title: title, cors: cors, keys: keys, traits
                     ) { exchange async throws in
                         do {
@@ -169,16 +158,22 @@ extension Issuer {
         }
         var all = paths.flatMap { place in metadataEndpoints(at: place, of: issuer) }
         all += at(own.keys, title: "the keys of ID tokens", .keySet(owner), ["GET"]) { $0.keySet($1) }
-        all += knowing(
-            own.authorization, title: "the authorization request", authorization, ["GET"], cors: .none
+        all += at(
+            own.authorization, title: "the authorization request", authorization, ["GET"], cors: .none,
+            needsClient: true
         ) { try $0.authorize($1, $1.request.queryForm) }
-        all += knowing(
-            own.authorization, title: "the authorization request, as a form", authorization, cors: .none
+        all += at(
+            own.authorization, title: "the authorization request, as a form", authorization, cors: .none,
+            needsClient: true
         ) { try $0.authorizeByPost($1) }
-        all += knowing(own.pushedRequest, title: "push an authorization request", device, cors: exposing) {
+        all += at(
+            own.pushedRequest, title: "push an authorization request", device, cors: exposing, needsClient: true
+        ) {
             try $0.push($1)
         }
-        all += knowing(own.token, title: "redeem a code, refresh, or exchange", token, cors: exposing) {
+        all += at(
+            own.token, title: "redeem a code, refresh, or exchange", token, cors: exposing, needsClient: true
+        ) {
             try $0.token($1)
         }
         all += at(own.userInfo, title: "who signed in", userInfo, ["GET", "POST"], cors: exposing) {
@@ -186,7 +181,7 @@ extension Issuer {
         }
         all += at(own.introspection, title: "check a token", client) { try $0.introspect($1) }
         all += at(own.revocation, title: "revoke a token", client.withoutMembers) { try $0.revoke($1) }
-        all += knowing(own.deviceAuthorization, title: "begin the device flow", device) {
+        all += at(own.deviceAuthorization, title: "begin the device flow", device, needsClient: true) {
             try $0.authorizeDevice($1)
         }
         all += at(own.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
