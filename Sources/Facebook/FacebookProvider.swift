@@ -259,11 +259,9 @@ extension FacebookProvider {
         let access = InspectedGrants<FacebookGrant>(of: account, in: exchange.world).section { _ in
             []
         } _: { grant in
-            var item = InspectedItem(apps[grant.app]?.name ?? grant.app)
-            item.facts = [InspectedFact("App", .code(grant.app)), InspectedFact("Since", .time(grant.since))]
-            item.scopes = grant.granted
-            item.actions = apps[grant.app] == nil ? [] : [.revoke(grant.app, of: account, at: name)]
-            return item
+            InspectedItem(
+                grant, named: apps[grant.app]?.name, called: "App", since: grant.since, scopes: grant.granted,
+                of: account, at: name)
         }
         return [InspectedSection("Profile", [profile]), access]
     }

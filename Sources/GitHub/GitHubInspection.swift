@@ -13,14 +13,9 @@ extension GitHubProvider {
             $0.details.scopes.names
         } _: { grant in
             let app = directory.apps[grant.client]
-            var item = InspectedItem(
-                app?.name ?? grant.client, kind: app.map { $0.isGitHubApp ? "GitHub App" : "OAuth app" })
-            item.facts = [
-                InspectedFact("Client", .code(grant.client)), InspectedFact("Since", .time(grant.createdAt)),
-            ]
-            item.scopes = grant.scopes.names
-            item.actions = app == nil ? [] : [.revoke(grant.client, of: account, at: name)]
-            return item
+            return InspectedItem(
+                grant, named: app?.name, kind: app.map { $0.isGitHubApp ? "GitHub App" : "OAuth app" },
+                since: grant.createdAt, scopes: grant.scopes.names, of: account, at: name)
         }
         let profile = profile(of: account, in: exchange)
         return [InspectedSection("Profile", [profile]), apps, browsers(of: account, in: exchange)]

@@ -14,13 +14,10 @@ extension GoogleProvider {
         let apps = InspectedGrants<GoogleGrant>(of: account, in: exchange.world).section {
             $0.details.scopes.names
         } _: { grant in
-            var item = InspectedItem(clients[grant.client]?.name ?? grant.client)
-            item.facts = [
-                InspectedFact("Client", .code(grant.client)), InspectedFact("Since", .time(grant.since)),
-            ]
+            var item = InspectedItem(
+                grant, named: clients[grant.client]?.name, since: grant.since, scopes: grant.scopes.sorted(),
+                of: account, at: name)
             if let expires = grant.expires { item.facts.append(InspectedFact("Ends", .time(expires))) }
-            item.scopes = grant.scopes.sorted()
-            item.actions = clients[grant.client] == nil ? [] : [.revoke(grant.client, of: account, at: name)]
             return item
         }
         return [InspectedSection("Profile", [profile]), apps]

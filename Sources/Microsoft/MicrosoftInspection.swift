@@ -19,13 +19,10 @@ extension MicrosoftProvider {
         let apps = InspectedGrants<MicrosoftGrant>(of: account, in: exchange.world).section {
             $0.details.scopes
         } _: { grant in
-            var item = InspectedItem(settings.clients[grant.client]?.name ?? grant.client)
-            item.facts = [
-                InspectedFact("Client", .code(grant.client)), InspectedFact("sub", .subject(grant.subject)),
-                InspectedFact("Since", .time(grant.since)),
-            ]
-            item.scopes = grant.scopes.sorted()
-            item.actions = settings.clients[grant.client] == nil ? [] : [.revoke(grant.client, of: account, at: name)]
+            var item = InspectedItem(
+                grant, named: settings.clients[grant.client]?.name, since: grant.since, scopes: grant.scopes.sorted(),
+                of: account, at: name)
+            item.facts.insert(InspectedFact("sub", .subject(grant.subject)), at: 1)
             return item
         }
         return [InspectedSection("Profile", [profile]), apps]

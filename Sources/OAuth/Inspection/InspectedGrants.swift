@@ -59,6 +59,19 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     }
 }
 
+extension InspectedItem {
+    /// Describes a grant to a client, whose name is `nil` if the seed doesn't have it any more. `at` is the provider.
+    package init(
+        _ grant: some OAuthGrant, named name: String?, kind: String? = nil, called noun: String = "Client",
+        since: Instant, scopes: [String], of account: Account, at provider: String
+    ) {
+        self.init(name ?? grant.client, kind: kind)
+        facts = [InspectedFact(noun, .code(grant.client)), InspectedFact("Since", .time(since))]
+        self.scopes = scopes
+        actions = name == nil ? [] : [.revoke(grant.client, of: account, at: provider)]
+    }
+}
+
 extension Token.Kind {
     /// The kind in words.
     package var name: String { self == .access ? "access token" : "refresh token" }
