@@ -124,12 +124,7 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
     }
 
     /// Returns the `iss` of tokens for this request.
-    func issuer(_ exchange: Exchange) -> String {
-        switch settings.issuer {
-        case .provider: "https://\(AppleProvider.host)"
-        case .request: exchange.address.base(of: AppleProvider.host)
-        }
-    }
+    func issuer(_ exchange: Exchange) -> String { settings.issuer.issuer(at: AppleProvider.host, exchange) }
 }
 
 extension AppleProvider {

@@ -9,11 +9,6 @@ package struct AppleSection: SeedSection {
     package static let name = "apple"
     package static let about = "Sign in with Apple."
 
-    enum Issuer: String, CaseIterable, Sendable {
-        case provider
-        case request
-    }
-
     enum BooleanClaims: String, CaseIterable, Sendable {
         case boolean
         case string
@@ -21,7 +16,7 @@ package struct AppleSection: SeedSection {
 
     /// The teams with their clients and keys.
     package let teams: [Team]
-    let issuer: Issuer
+    let issuer: IssuerChoice
     let booleanClaims: BooleanClaims
     let accountDeletedEvent: String
     let crossSiteFormPost: Bool
@@ -34,9 +29,7 @@ package struct AppleSection: SeedSection {
     private let signingKeys: [SigningKey]
 
     package init(_ fields: inout Fields) {
-        issuer = fields(
-            "issuer", .choice(Issuer.self), default: .provider,
-            "\"provider\": https://appleid.apple.com; \"request\": the address that the request used.")
+        issuer = IssuerChoice(&fields, own: "https://appleid.apple.com")
         booleanClaims = fields(
             "booleanClaims", .choice(BooleanClaims.self), default: .boolean,
             "How email_verified and is_private_email are written; Apple sends both forms.")

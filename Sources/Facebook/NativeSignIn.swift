@@ -157,7 +157,7 @@ extension FacebookProvider {
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
-        guard apps[wanted.client] != nil else { throw wanted.noSuchClient("app", hint: apps.hint(for: wanted.client)) }
+        _ = try apps.client(of: wanted)
         let token = try limitedLogin(
             try wanted.person(in: exchange), app: wanted.client,
             permissions: wanted.scopes ?? ["public_profile", "email"], nonce: wanted.nonce, in: exchange)

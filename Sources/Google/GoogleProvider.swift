@@ -192,19 +192,12 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     }
 
     /// Returns the `iss` of tokens for this request.
-    func issuer(_ exchange: Exchange) -> String {
-        switch settings.issuer {
-        case .provider: GoogleProvider.issuer
-        case .request: exchange.address.base(of: GoogleProvider.host)
-        }
-    }
+    func issuer(_ exchange: Exchange) -> String { settings.issuer.issuer(at: GoogleProvider.host, exchange) }
 }
 
 extension GoogleProvider {
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard clients[wanted.client] != nil else {
-            throw wanted.noSuchClient("client", hint: clients.hint(for: wanted.client))
-        }
+        _ = try clients.client(of: wanted)
         let account = try wanted.person(in: exchange)
         let scopes = GoogleScopes(wanted.scopes ?? ["openid", "email", "profile"])
         let token = IDToken(

@@ -11,12 +11,7 @@ struct GoogleSection: SeedSection {
     static let words = RegisteredClientWords(
         noun: "client", defaultSecret: "google-secret-for-tests", redirectURIs: "Authorized redirect URIs")
 
-    enum Issuer: String, CaseIterable, Sendable {
-        case provider
-        case request
-    }
-
-    let issuer: Issuer
+    let issuer: IssuerChoice
     private let signingKeys: [SigningKey]
     let codeLifetime: TimeSpan
     let deviceCodeLifetime: TimeSpan
@@ -24,9 +19,7 @@ struct GoogleSection: SeedSection {
     let clients: RegisteredClients<GoogleClient>
 
     init(_ fields: inout Fields) {
-        issuer = fields(
-            "issuer", .choice(Issuer.self), default: .provider,
-            "\"provider\": https://accounts.google.com; \"request\": the address that the request used.")
+        issuer = IssuerChoice(&fields, own: "https://accounts.google.com")
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")

@@ -138,9 +138,7 @@ extension MicrosoftProvider {
     static let accessLifetime = TimeSpan.seconds(3599)
 
     func issuer(_ tenant: String, _ exchange: Exchange) -> String {
-        let origin =
-            settings.issuer == .request ? exchange.address.base(of: MicrosoftProvider.host) : MicrosoftProvider.origin
-        return "\(origin)/\(tenant)/v2.0"
+        "\(settings.issuer.issuer(at: MicrosoftProvider.host, exchange))/\(tenant)/v2.0"
     }
 
     /// Returns the claims that all tokens have. In Microsoft's examples, tokens begin five minutes before they are issued.

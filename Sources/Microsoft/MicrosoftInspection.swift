@@ -50,9 +50,7 @@ extension MicrosoftProvider {
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        guard let client = settings.clients[wanted.client] else {
-            throw wanted.noSuchClient("client", hint: settings.clients.hint(for: wanted.client))
-        }
+        let client = try settings.clients.client(of: wanted)
         let scopes = wanted.scopes ?? ["openid", "profile", "email"]
         let claims = idToken(
             try wanted.person(in: exchange), client, scopes: scopes, nonce: wanted.nonce, exchange)

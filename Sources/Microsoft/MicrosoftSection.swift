@@ -129,12 +129,7 @@ struct MicrosoftSection: SeedSection {
     private static let words = RegisteredClientWords(
         noun: "client", defaultSecret: "microsoft-secret-for-tests", redirectURIs: "Redirect URIs")
 
-    enum Issuer: String, CaseIterable, Sendable {
-        case provider
-        case request
-    }
-
-    let issuer: Issuer
+    let issuer: IssuerChoice
     private let signingKeys: [SigningKey]
     let codeLifetime, deviceCodeLifetime: TimeSpan
     /// The tenants by their IDs and domains.
@@ -144,9 +139,7 @@ struct MicrosoftSection: SeedSection {
     let apis: [String: MicrosoftClient]
 
     init(_ fields: inout Fields) {
-        issuer = fields(
-            "issuer", .choice(Issuer.self), default: .provider,
-            "\"provider\": https://login.microsoftonline.com; \"request\": the address that the request used.")
+        issuer = IssuerChoice(&fields, own: "https://login.microsoftonline.com")
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
             "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")

@@ -84,6 +84,34 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     }
 }
 
+/// The `iss` of a provider's tokens.
+package enum IssuerChoice: String, CaseIterable, Sendable {
+    /// The provider's own.
+    case provider
+    /// The address that the request used, for clients that compare it.
+    case request
+
+    /// Reads the seed's choice; `own` is the provider's own issuer.
+    package init(_ fields: inout Fields, own: String) {
+        self = fields(
+            "issuer", .choice(IssuerChoice.self), default: .provider,
+            "\"provider\": \(own); \"request\": the address that the request used.")
+    }
+
+    /// Returns the issuer for a request; `host` is the provider's.
+    package func issuer(at host: String, _ exchange: Exchange) -> String {
+        self == .provider ? "https://\(host)" : exchange.address.base(of: host)
+    }
+}
+
+extension RegisteredClients {
+    /// Returns the client for whose token the control API asks.
+    package func client(of wanted: TokenRequest) throws(ControlRefusal) -> Client {
+        if let client = self[wanted.client] { return client }
+        throw wanted.noSuchClient(words.noun, hint: hint(for: wanted.client))
+    }
+}
+
 extension CallAnswer {
     /// The refusals of a sign-in on a device, for providers whose SDK has no errors of its own.
     package static let nativeRefusals: [CallAnswer] = [
