@@ -48,7 +48,9 @@ struct AuthorizationRequest: CheckedAuthorization {
                     expected: "at most \(AuthorizationRequest.nonceLimit)",
                     "send the hexadecimal SHA-256 of a random text"))
         }
-        challenge = seed.plays(AppleProvider.codeVerifiers) ? try AuthorizationRequest.challenge(form) : nil
+        challenge =
+            seed.plays(AppleProvider.codeVerifiers)
+            ? try CodeChallenge.read(form, refuse: AuthorizationRequest.refusal) : nil
         self.form = form
     }
 
@@ -118,25 +120,20 @@ struct AuthorizationRequest: CheckedAuthorization {
         return mode
     }
 
-    /// Returns the code challenge. Apple doesn't document PKCE, and looks at it since ``AppleProvider/codeVerifiers``.
-    /// The methods are RFC 7636's.
-    private static func challenge(_ form: Form) throws(AppleError) -> CodeChallenge? {
-        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
-        guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain") else {
-            throw AppleError(
-                .invalidRequest, nil,
+    /// Returns the refusal of a code challenge. Apple doesn't document PKCE, and looks at it since
+    /// ``AppleProvider/codeVerifiers``. The methods are RFC 7636's.
+    private static func refusal(of fault: CodeChallenge.Fault) -> AppleError {
+        let diagnosis =
+            switch fault {
+            case .method(let name):
                 Diagnosis(
-                    received: "code_challenge_method \(Diagnosis.quote(form["code_challenge_method"] ?? ""))",
-                    expected: "S256 or plain", "send S256"))
-        }
-        guard CodeChallenge.isWellFormed(text) else {
-            throw AppleError(
-                .invalidRequest, nil,
+                    received: "code_challenge_method \(Diagnosis.quote(name))", expected: "S256 or plain", "send S256")
+            case .challenge(let text):
                 Diagnosis(
                     received: "code_challenge \(Diagnosis.quote(text))", expected: "43 to 128 unreserved characters",
-                    "send the verifier's SHA-256 in base64url without padding"))
-        }
-        return CodeChallenge(method: method, challenge: text)
+                    "send the verifier's SHA-256 in base64url without padding")
+            }
+        return AppleError(.invalidRequest, nil, diagnosis)
     }
 
     private static func scopes(_ form: Form) throws(AppleError) -> Set<AppleScope> {

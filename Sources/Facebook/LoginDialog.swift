@@ -62,7 +62,13 @@ struct DialogRequest: CheckedAuthorization {
         // These are our choice.
         let isConfigured = scope.isEmpty && !(form["config_id"] ?? "").isEmpty
         permissions = FacebookPermission.asked(isConfigured ? ["email"] : scope)
-        challenge = try DialogRequest.challenge(form)
+        challenge = try CodeChallenge.read(form) { _ in
+            Refusal(
+                "Something went wrong",
+                Diagnosis(
+                    expected: "code_challenge_method plain or S256, and 43 to 128 unreserved characters",
+                    "the code_challenge can't be used"))
+        }
         self.form = form
         if let origin = FacebookProvider.origin(ofRelay: redirectURI) {
             page = try DialogRequest.page(origin, of: app)
@@ -126,20 +132,6 @@ struct DialogRequest: CheckedAuthorization {
                     expected: "code, token, id_token or granted_scopes", "send one of these, or several"))
         }
         return types.isDisjoint(with: ["code", "token", "id_token"]) ? types.union(["code"]) : types
-    }
-
-    private static func challenge(_ form: Form) throws(Refusal) -> CodeChallenge? {
-        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
-        guard let method = CodeChallenge.Method(rawValue: form["code_challenge_method"] ?? "plain"),
-            CodeChallenge.isWellFormed(text)
-        else {
-            throw Refusal(
-                "Something went wrong",
-                Diagnosis(
-                    expected: "code_challenge_method plain or S256, and 43 to 128 unreserved characters",
-                    "the code_challenge can't be used"))
-        }
-        return CodeChallenge(method: method, challenge: text)
     }
 }
 

@@ -54,7 +54,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         scopes = asked.withSignIn
         try AuthorizationRequest.checkNonce(form, responseTypes)
         try AuthorizationRequest.checkChoices(form)
-        challenge = try AuthorizationRequest.challenge(form)
+        challenge = try CodeChallenge.read(form, refuse: AuthorizationRequest.refusal)
         mode = try AuthorizationRequest.mode(form, responseTypes)
         sessionClaims = client.sessionClaims.intersection(((try? ClaimsParameter(form["claims"]))?.idToken ?? [:]).keys)
         self.form = form
@@ -117,25 +117,22 @@ struct AuthorizationRequest: CheckedAuthorization {
                 "send one of these, or several separated by spaces"))
     }
 
-    private static func challenge(_ form: Form) throws(GoogleError) -> CodeChallenge? {
-        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
-        let name = form["code_challenge_method"] ?? "plain"
-        guard let method = CodeChallenge.Method(rawValue: name) else {
-            // https://github.com/supabase/auth-js/issues/669
-            throw GoogleError(
+    private static func refusal(of fault: CodeChallenge.Fault) -> GoogleError {
+        switch fault {
+        // https://github.com/supabase/auth-js/issues/669
+        case .method(let name):
+            GoogleError(
                 "invalid_request",
                 "Invalid parameter value for code_challenge_method: '\(name)' is not a valid CodeChallengeMethod",
                 Diagnosis(
                     received: "code_challenge_method \(Diagnosis.quote(name))", expected: "plain or S256",
                     "write it in this way"))
-        }
-        guard CodeChallenge.isWellFormed(text) else {
-            // This is RFC 7636's rule; the words aren't documented.
-            throw GoogleError(
+        // This is RFC 7636's rule; the words aren't documented.
+        case .challenge:
+            GoogleError(
                 "invalid_request", nil,
                 Diagnosis(expected: "43 to 128 unreserved characters", "the code_challenge can't be used"))
         }
-        return CodeChallenge(method: method, challenge: text)
     }
 
     /// Returns the response mode: the query for a code alone, the fragment for tokens, unless a form is requested. The

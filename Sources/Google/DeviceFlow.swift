@@ -112,7 +112,7 @@ extension GoogleProvider {
 
     // MARK: - The page
 
-    private var devicePages: DevicePages {
+    var devicePages: DevicePages {
         DevicePages(
             PersonPages(.google, .google, host: GoogleProvider.deviceHost, path: GoogleProvider.devicePath),
             realm: GoogleProvider.realm
@@ -121,14 +121,5 @@ extension GoogleProvider {
         } descriptions: { scopes in
             GoogleScopes(scopes).descriptions
         }
-    }
-
-    func devicePage(_ exchange: Exchange) -> Response { devicePages.enterCode(exchange) }
-
-    func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages.decide(exchange) }
-
-    /// Redirects from `google.com/device`, which Google shows on devices.
-    func redirectToDevicePage(_ exchange: Exchange) -> Response {
-        .redirect(to: exchange.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)
     }
 }

@@ -118,12 +118,18 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 deviceCode),
             Endpoint("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode),
             Endpoint(
-                "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page,
-                devicePage),
+                "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page
+            ) {
+                devicePages.enterCode($0)
+            },
             Endpoint(
                 "POST", host, GoogleProvider.devicePath,
-                step: Step(.decision, "answer the device page"), .page, decideOnDevice),
-            Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page, redirectToDevicePage),
+                step: Step(.decision, "answer the device page"), .page
+            ) { try devicePages.decide($0) },
+            // This is the address that Google shows on devices.
+            Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page) {
+                .redirect(to: $0.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)
+            },
         ]
     }
 

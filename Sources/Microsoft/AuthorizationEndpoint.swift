@@ -78,20 +78,17 @@ struct MicrosoftRequest: CheckedAuthorization {
         let mode = named == .formPost || named == .fragment ? named ?? usual : usual
         destination = Destination(redirectURI: redirectURI, mode: mode, state: form.field("state"))
         do throws(MicrosoftError) {
-            challenge = try MicrosoftRequest.challenge(form)
+            challenge = try CodeChallenge.read(form, refuse: MicrosoftRequest.refusal)
             try check()
             try provider.check(scopes, client, at: realm)
         } catch { throw Failure(error: error, destination: destination) }
     }
 
-    private static func challenge(_ form: Form) throws(MicrosoftError) -> CodeChallenge? {
-        guard let text = form["code_challenge"] else { return nil }
-        let name = form["code_challenge_method"] ?? "plain"
-        guard let method = CodeChallenge.Method(rawValue: name) else {
-            throw MicrosoftError(50149, received: Diagnosis.quote(name))
+    private static func refusal(of fault: CodeChallenge.Fault) -> MicrosoftError {
+        switch fault {
+        case .method(let name): MicrosoftError(50149, received: Diagnosis.quote(name))
+        case .challenge(let text): MicrosoftError(50147, received: Diagnosis.quote(text))
         }
-        guard CodeChallenge.isWellFormed(text) else { throw MicrosoftError(50147, received: Diagnosis.quote(text)) }
-        return CodeChallenge(method: method, challenge: text)
     }
 
     private func check() throws(MicrosoftError) {

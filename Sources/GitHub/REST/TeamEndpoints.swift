@@ -9,8 +9,8 @@ import EmulatorCore
 // which is older and still used by sign-in libraries.
 
 extension GitHubProvider {
-    private static let scopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
-    private static let access = RESTEndpoint.Access.person(scopes: scopes, permission: "members", refusal: .notFound)
+    private static let access = RESTEndpoint.Access.person(
+        scopes: RESTCall.organizationScopes, permission: "members", refusal: .notFound)
 
     static let teamEndpoints: [RESTEndpoint] =
         [

@@ -1,3 +1,4 @@
+import HTTPServer
 import JOSE
 
 /// Proof Key for Code Exchange: <https://datatracker.ietf.org/doc/html/rfc7636>.
@@ -13,6 +14,23 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
     package init(method: Method, challenge: String) {
         self.method = method
         self.challenge = challenge
+    }
+
+    /// The reason why a request's challenge can't be used.
+    package enum Fault: Sendable {
+        case method(String)
+        case challenge(String)
+    }
+
+    /// Reads the challenge of an authorization request; `nil` if it has none. `refuse` returns the provider's refusal.
+    package static func read<Refusal: Error>(
+        _ form: Form, refuse: (Fault) -> Refusal
+    ) throws(Refusal) -> CodeChallenge? {
+        guard let text = form["code_challenge"], !text.isEmpty else { return nil }
+        let name = form["code_challenge_method"] ?? Method.plain.rawValue
+        guard let method = Method(rawValue: name) else { throw refuse(.method(name)) }
+        guard isWellFormed(text) else { throw refuse(.challenge(text)) }
+        return CodeChallenge(method: method, challenge: text)
     }
 
     /// Whether `text` has 43 to 128 unreserved characters, as verifiers and challenges must (RFC 7636 §4.1, §4.2).
