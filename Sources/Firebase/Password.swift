@@ -36,12 +36,18 @@ struct Password: Codable, Equatable, Sendable {
         self.scheme = isForeign ? scheme : nil
     }
 
-    func matches(_ text: String) -> Bool {
-        guard !isForeign else {
-            guard let scheme, let hash = ImportedHash.bytes(hash) else { return false }
-            return scheme.matches(text, hash, salt: ImportedHash.bytes(salt ?? "") ?? [])
+    /// Compares a text with the password.
+    ///
+    /// - Returns: the reason why it isn't the password; `nil` if it is.
+    func mismatch(_ text: String) -> String? {
+        guard isForeign else {
+            let own = Password.hash(text, salt: salt ?? "")
+            return constantTimeEquals(Array(hash.utf8), Array(own.utf8)) ? nil : "the password is wrong"
         }
-        return constantTimeEquals(Array(hash.utf8), Array(Password.hash(text, salt: salt ?? "").utf8))
+        guard let scheme, let hash = ImportedHash.bytes(hash) else {
+            return "the user was imported with a hash that is only kept: set a new password"
+        }
+        return scheme.mismatch(text, hash, salt: ImportedHash.bytes(salt ?? "") ?? [])
     }
 
     /// Returns the base64 of the bytes of a hash or a salt.
@@ -69,8 +75,10 @@ extension FirebaseCall {
 // https://firebase.google.com/docs/auth/admin/import-users#import_users_with_hashed_passwords
 //
 // Quirks: parameters are refused as recorded; HMAC_SHA512 and SCRYPT without a key are accepted. If the order of salt
-// and password isn't given, both orders are tried, since it isn't documented. Nobody can sign in with BCRYPT and
-// ARGON2, which OpenSSL doesn't have.
+// and password isn't given, both orders are tried, since it isn't documented. A hash of MD5 may be in hexadecimal
+// (https://github.com/t-k/fireemu, conformance/src/auth-account/hash-vectors.py). A verification costs no more than 64
+// megabytes and about a second: a hash that would cost more matches no password. Production's limits for BCRYPT aren't
+// documented.
 
 struct ImportedHash: Codable, Equatable, Sendable {
     enum Algorithm: String, Codable, Sendable {
@@ -109,6 +117,9 @@ struct ImportedHash: Codable, Equatable, Sendable {
     private let blockSize: Int
     private let parallelization: Int
     private let order: String
+    private let argon2: Argon2?
+    /// The length in bytes of a hash of ARGON2; `nil` for that of each hash.
+    private let argon2Length: Int?
 
     /// Reads the parameters from the request; `nil` if it has none.
     init?(_ call: FirebaseCall) throws(FirebaseError) {
@@ -126,7 +137,47 @@ struct ImportedHash: Codable, Equatable, Sendable {
         blockSize = Int(clamping: try call.integer("blockSize") ?? 0)
         parallelization = Int(clamping: try call.integer("parallelization") ?? 0)
         order = call.value("passwordHashOrder") ?? ""
+        if algorithm == .argon2 {
+            let fields = try call.nested("argon2Parameters") ?? MessageFields(JSONObject())
+            argon2 = try ImportedHash.argon2(fields)
+            let length = Int(clamping: try fields.integer("hashLengthBytes") ?? 0)
+            argon2Length = length == 0 ? nil : length
+        } else {
+            (argon2, argon2Length) = (nil, nil)
+        }
         try check(call)
+    }
+
+    private static let argon2Kinds: [String: Argon2.Kind] = [
+        "ARGON2_D": .d, "ARGON2_ID": .id, "ARGON2_I": .i, "1": .d, "2": .id, "3": .i,
+    ]
+
+    /// Reads the parameters of ARGON2:
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/Argon2Parameters>
+    private static func argon2(_ fields: MessageFields) throws(FirebaseError) -> Argon2 {
+        func number(_ name: String, in range: ClosedRange<Int>, _ code: String) throws(FirebaseError) -> Int {
+            let number = Int(clamping: try fields.integer(name) ?? 0)
+            guard range.contains(number) else {
+                throw FirebaseError(
+                    "INVALID_ARGON2_\(code)",
+                    because: "\(name) is \(number): it is \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        }
+        let memory = try number("memoryCostKib", in: 1...32_768, "MEMORY_COST")
+        let passes = try number("iterations", in: 1...16, "ITERATIONS")
+        let lanes = try number("parallelism", in: 1...16, "PARALLELISM")
+        guard let kind = argon2Kinds[fields.value("hashType") ?? ""] else {
+            throw FirebaseError("INVALID_ARGON2_HASH_TYPE", because: "hashType is ARGON2_D, ARGON2_ID or ARGON2_I")
+        }
+        let data = try fields.text("associatedData") ?? ""
+        guard let associatedData = bytes(data) else {
+            throw .wrongType(
+                fields.place("associatedData"), "TYPE_BYTES", .string(data), because: "Base64 decoding failed for")
+        }
+        return Argon2(
+            kind: kind, memory: memory, passes: passes, lanes: lanes, associatedData: associatedData,
+            isFirstVersion: ["VERSION_10", "1"].contains(fields.value("version") ?? ""))
     }
 
     private func check(_ call: FirebaseCall) throws(FirebaseError) {
@@ -154,27 +205,29 @@ struct ImportedHash: Codable, Equatable, Sendable {
                 ("cpuMemCost", memoryCost), ("blockSize", blockSize), ("parallelization", parallelization),
                 ("dkLen", length),
             ] { try expect(number, in: 1...Int(Int32.max), "INVALID_HASH_PARAMETER", name) }
-        case .argon2:
-            let fields = try call.nested("argon2Parameters")
-            func number(_ name: String) throws(FirebaseError) -> Int { Int(clamping: try fields?.integer(name) ?? 0) }
-            try expect(try number("memoryCostKib"), in: 1...32_768, "INVALID_ARGON2_MEMORY_COST", "memoryCostKib")
-            try expect(try number("iterations"), in: 1...16, "INVALID_ARGON2_ITERATIONS", "iterations")
-            try expect(try number("parallelism"), in: 1...16, "INVALID_ARGON2_PARALLELISM", "parallelism")
-            guard ["ARGON2_D", "ARGON2_ID", "ARGON2_I", "1", "2", "3"].contains(fields?.value("hashType") ?? "") else {
-                throw FirebaseError("INVALID_ARGON2_HASH_TYPE", because: "hashType is ARGON2_D, ARGON2_ID or ARGON2_I")
-            }
-        case .hmacSHA512, .bcrypt: break
+        case .hmacSHA512, .bcrypt, .argon2: break
         }
     }
 
     /// Whether production fails at each sign-in with this hash.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
-    /// Whether passwords can be checked against this hash here.
-    var isChecked: Bool { algorithm != .bcrypt && algorithm != .argon2 }
-
-    func matches(_ password: String, _ hash: [UInt8], salt: [UInt8]) -> Bool {
-        hashes(Array(password.utf8), salt, length: hash.count).contains { constantTimeEquals($0, hash) }
+    /// Compares a text with the hash of a password.
+    ///
+    /// - Returns: the reason why it isn't the password; `nil` if it is.
+    func mismatch(_ text: String, _ hash: [UInt8], salt: [UInt8]) -> String? {
+        let password = Array(text.utf8)
+        if algorithm == .bcrypt {
+            guard let stored = BCrypt(String(decoding: hash, as: UTF8.self)) else {
+                return "the imported hash isn't $2a$, $2b$ or $2y$ with a cost of 4 to \(BCrypt.greatestCost) in base64"
+            }
+            return stored.matches(password) ? nil : "the password is wrong"
+        }
+        let hashes = hashes(password, salt, length: hash.count)
+        guard !hashes.isEmpty else {
+            return "no hash can be computed with the parameters of the import, or it would cost too much"
+        }
+        return hashes.contains { constantTimeEquals($0, hash) } ? nil : "the password is wrong"
     }
 
     /// Returns the hashes that the password may have.
@@ -192,7 +245,9 @@ struct ImportedHash: Codable, Equatable, Sendable {
                 password, salt: salt, cost: memoryCost, blockSize: blockSize, parallelization: parallelization,
                 length: length
             ).map { [$0] } ?? []
-        case .bcrypt, .argon2: return []
+        case .argon2:
+            return argon2?.hash(password, salt: salt, length: argon2Length ?? length).map { [$0] } ?? []
+        case .bcrypt: return []
         case .pbkdfSHA1, .pbkdf2SHA256:
             let hash = algorithm.function.flatMap {
                 PasswordHashing.pbkdf2($0, password, salt: salt, rounds: rounds, length: length)
@@ -201,7 +256,13 @@ struct ImportedHash: Codable, Equatable, Sendable {
         case .hmacSHA512, .hmacSHA256, .hmacSHA1, .hmacMD5:
             guard let function = algorithm.function else { return [] }
             return inputs(password, salt).map { PasswordHashing.hmac(function, key: key, $0) }
-        case .md5, .sha1, .sha256, .sha512:
+        case .md5:
+            return inputs(password, salt).flatMap { input in
+                var hash = PasswordHashing.digest(.md5, input)
+                for _ in 0..<rounds { hash = PasswordHashing.digest(.md5, hash + password) }
+                return [Array(Hex.encode(hash).utf8), hash]
+            }
+        case .sha1, .sha256, .sha512:
             guard let function = algorithm.function else { return [] }
             return inputs(password, salt).map { input in
                 var hash = PasswordHashing.digest(function, input)

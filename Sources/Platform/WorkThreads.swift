@@ -13,6 +13,8 @@ package final class WorkThreads: Sendable {
     /// wait for each other, because most requests are for the same world: with four, a GitHub sign-in takes 1.6 times the
     /// processor time.
     package static let local = WorkThreads(limit: 2)
+    /// The threads that compare passwords with hashes. Each comparison may take a second and 64 megabytes.
+    package static let hashing = WorkThreads(limit: 2)
 
     private struct State {
         var works: [@Sendable () -> Void] = []

@@ -18,6 +18,12 @@ struct ImportedHashTests {
             "/accounts:batchCreate", options.merging(["users": [known.merging(user) { $1 }]]) { $1 })
     }
 
+    private static func argon2(_ parameters: String, _ hash: String) -> Hash {
+        Hash(
+            options: #"{"hashAlgorithm":"ARGON2","argon2Parameters":{\#(parameters)}}"#, hash: hash,
+            salt: base64(Array("salt-value-01".utf8)))
+    }
+
     private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
     private struct Hash: Sendable {
@@ -40,10 +46,15 @@ struct ImportedHashTests {
                         hash: base64(PasswordHashing.hmac(function, key: key, input)), salt: base64(salt)))
             }
             let once = PasswordHashing.digest(function, salt + password)
+            let (rounds, twice) =
+                function == .md5
+                ? (1, Array(Hex.encode(PasswordHashing.digest(.md5, once + password)).utf8))
+                : (2, PasswordHashing.digest(function, once))
             hashes.append(
                 Hash(
-                    options: #"{"hashAlgorithm":"\#(name)","rounds":2,"passwordHashOrder":"SALT_AND_PASSWORD"}"#,
-                    hash: base64(PasswordHashing.digest(function, once)), salt: base64(salt)))
+                    options:
+                        #"{"hashAlgorithm":"\#(name)","rounds":\#(rounds),"passwordHashOrder":"SALT_AND_PASSWORD"}"#,
+                    hash: base64(twice), salt: base64(salt)))
         }
         hashes += [
             // https://github.com/firebase/scrypt, "Sample parameters"
@@ -64,6 +75,30 @@ struct ImportedHashTests {
             Hash(
                 options: #"{"hashAlgorithm":"PBKDF_SHA1","rounds":4096}"#,
                 hash: "SwB5AbdlSJq+rUnZJvch0GWkKcE=", salt: base64(Array("salt".utf8)), password: "password"),
+            // Made with the Python packages bcrypt 5.0 and argon2-cffi 25.1.
+            Hash(
+                options: #"{"hashAlgorithm":"BCRYPT"}"#,
+                hash:
+                    "JDJhJDA1JGFiY2RlZmdoaWprbG1ub3BxcnN0dXVWdml6RmlJRktSSGY1T1FheS9obS43Z00wTkpnUDF1",
+                salt: ""),
+            Hash(
+                options: #"{"hashAlgorithm":"BCRYPT"}"#,
+                hash:
+                    "JDJ5JDA1JGFiY2RlZmdoaWprbG1ub3BxcnN0dXVWdml6RmlJRktSSGY1T1FheS9obS43Z00wTkpnUDF1",
+                salt: ""),
+            argon2(
+                #""hashType":"ARGON2_ID","iterations":2,"memoryCostKib":64,"parallelism":1,"hashLengthBytes":32"#,
+                "nU1IYtgVX4h/4AUvAYaSPJfAdqFPZJY5AY4rX4wqXmg="),
+            argon2(
+                #""hashType":"ARGON2_I","iterations":1,"memoryCostKib":100,"parallelism":2,"version":"VERSION_13""#,
+                "da2Fkgwg0o9xEmYDR3AKnQ=="),
+            argon2(
+                #""hashType":1,"iterations":3,"memoryCostKib":128,"parallelism":4,"hashLengthBytes":64"#,
+                "Aprp2ghJVBFadCM8SYbgsNO3/60tHRjxHQ0jvb9D41asX7I4vb6v1vLqRuxqfhZ/BpS+cjhHip170SVwiTAx1Q=="),
+            argon2(
+                #""hashType":"ARGON2_ID","iterations":2,"memoryCostKib":72,"parallelism":1,"version":"VERSION_10""#,
+                "Odpiz0UJ5Xh1B/77hR7TkVIBGXZXkq/Srxfs6pJqwUOruhLGfsCGa9apdqULPJg8DFrSc+4SbHtm8k1QwiEvhIM3xvu5aOFv"
+                    + "AuXHxL6nEA9WDAKm+1Ar37zVzwQ3PLIMQImznA=="),
         ]
         return hashes
     }()
@@ -127,5 +162,89 @@ struct ImportedHashTests {
         ]
         _ = try upload(["passwordHash": "aGFzaA=="], huge)
         #expect(try production.signIn("u").message == "INVALID_LOGIN_CREDENTIALS")
+    }
+    @Test(
+        "a hash that can't be computed, or that costs too much, matches nothing and says why",
+        arguments: [
+            (
+                #"{"hashAlgorithm":"BCRYPT"}"#, "$2b$15$abcdefghijklmnopqrstuuVvizFiIFKRHf5OQay/hm.7gM0NJgP1u",
+                "a cost of 4 to 14"
+            ),
+            (#"{"hashAlgorithm":"BCRYPT"}"#, "password123", "isn't $2a$, $2b$ or $2y$"),
+            (
+                #"{"hashAlgorithm":"BCRYPT"}"#, "$2b$05$abcdefghijklmnopqrs!uuVvizFiIFKRHf5OQay/hm.7gM0NJgP1u",
+                "isn't $2a$"
+            ),
+            (
+                #"{"hashAlgorithm":"ARGON2","argon2Parameters":{"hashType":"ARGON2_ID","iterations":1,"memoryCostKib":7,"parallelism":1}}"#,
+                "12345678", "no hash can be computed with the parameters"
+            ),
+            // admin/import-hash/errors, step argon2-hash-length-3: it is taken.
+            (
+                #"{"hashAlgorithm":"ARGON2","argon2Parameters":{"hashType":2,"iterations":1,"memoryCostKib":8,"parallelism":1,"hashLengthBytes":3}}"#,
+                "123", "no hash can be computed with the parameters"
+            ),
+        ])
+    func tooDear(options: String, hash: String, reason: String) throws {
+        let options = try JSONSerialization.jsonObject(with: Data(options.utf8)) as? [String: Any] ?? [:]
+        #expect(try upload(["passwordHash": Self.base64(Array(hash.utf8))], options).status == 200)
+        let refusal = try production.signIn("u")
+        #expect(refusal.message == "INVALID_LOGIN_CREDENTIALS")
+        #expect(refusal.diagnosis.contains(reason))
+    }
+
+    @Test("associated data of ARGON2 counts, and must be base64")
+    func associatedData() throws {
+        var parameters: [String: Any] = ["hashType": "ARGON2_D", "iterations": 1, "memoryCostKib": 8, "parallelism": 1]
+        let argon2 = Argon2(kind: .d, memory: 8, passes: 1, associatedData: Array("app".utf8))
+        let hash = try #require(argon2.hash(Array("password123".utf8), salt: Array("salty".utf8), length: 16))
+        let user = ["passwordHash": Self.base64(hash), "salt": Self.base64(Array("salty".utf8))]
+        for (data, status) in [("YXBw", 200), ("YXBx", 400)] {
+            parameters["associatedData"] = data
+            _ = try upload(user, ["hashAlgorithm": "ARGON2", "argon2Parameters": parameters])
+            #expect(try production.signIn("u").status == status)
+        }
+        parameters["associatedData"] = "?"
+        let answer = try upload(user, ["hashAlgorithm": "ARGON2", "argon2Parameters": parameters])
+        #expect(answer.message.hasPrefix("Invalid value at 'argon2_parameters.associated_data' (TYPE_BYTES)"))
+    }
+}
+
+@Suite("JOSE: password hashes that OpenSSL lacks")
+struct PasswordHashTests {
+    @Test(
+        "Argon2 makes the tags of RFC 9106 §5",
+        arguments: [
+            (Argon2.Kind.d, "512b391b6f1162975371d30919734294f868e3be3984f3c1a13a4db9fabe4acb"),
+            (.i, "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8"),
+            (.id, "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"),
+        ])
+    func argon2(kind: Argon2.Kind, tag: String) throws {
+        func bytes(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+        let argon2 = Argon2(kind: kind, memory: 32, passes: 3, lanes: 4, associatedData: bytes(4, 12))
+        let hash = argon2.hash(bytes(1, 32), salt: bytes(2, 16), secret: bytes(3, 8), length: 32)
+        #expect(hash.map { Hex.encode($0) } == tag)
+    }
+
+    @Test("Argon2 computes nothing that costs too much or makes no sense")
+    func argon2Bounds() {
+        func hash(memory: Int = 8, passes: Int = 1, lanes: Int = 1, length: Int = 4) -> [UInt8]? {
+            Argon2(kind: .id, memory: memory, passes: passes, lanes: lanes).hash([], salt: [], length: length)
+        }
+        #expect(hash() != nil)
+        #expect(hash(memory: 7) == nil)
+        #expect(hash(memory: 32_769) == nil)
+        #expect(hash(passes: 17) == nil)
+        #expect(hash(memory: 136, lanes: 17) == nil)
+        #expect(hash(length: 1_025) == nil)
+    }
+
+    @Test("bcrypt reads 72 bytes of a password")
+    func bcrypt() throws {
+        let hash = try #require(BCrypt("$2b$04$abcdefghijklmnopqrstuuekcEwyEfGQOSCF5oSNOnlI3bINjdVrC"))
+        let password = String(repeating: "пароль", count: 6)
+        #expect(hash.matches(Array(password.utf8)))
+        #expect(hash.matches(Array("\(password) and more".utf8)))
+        #expect(!hash.matches(Array(password.dropLast().utf8)))
     }
 }

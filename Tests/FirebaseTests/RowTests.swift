@@ -45,7 +45,9 @@ struct RowTests {
             Tenant(
                 project: "demo-app", id: "t", mfa: MFAConfig(MFA(state: "ENABLED", providers: ["phone", "totp"])),
                 hidesEmails: false, testNumbers: ["+15555550100": "123456"], isSeeded: true))
-        #expect(try copy(user).password?.matches("secret!") == true)
+        let password = try #require(try copy(user).password)
+        #expect(password.mismatch("secret!") == nil)
+        #expect(password.mismatch("other") == "the password is wrong")
     }
 
     private func copy<R: Row>(_ row: R) throws -> R {

@@ -69,12 +69,12 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on a thread of its own, so that it blocks neither a worker nor a task's thread.
+    /// Runs `body`, which takes long, on one of other threads, so that it blocks neither a worker nor a task's thread.
     package func aside<Value: Sendable, Failure: Error>(
-        _ body: @escaping @Sendable () throws(Failure) -> Value
+        on threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let result = await withCheckedContinuation { continuation in
-            WorkThreads.shared.run { continuation.resume(returning: Result(catching: body)) }
+            threads.run { continuation.resume(returning: Result(catching: body)) }
         }
         return try result.get()
     }

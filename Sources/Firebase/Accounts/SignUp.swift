@@ -94,19 +94,21 @@ extension FirebaseProvider {
         if user?.password?.scheme?.isBroken ?? false, !call.isInEmulatorMode {
             throw FirebaseError.internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
         }
-        guard let user, user.password?.matches(password) ?? false else {
+        let mismatch: String? =
+            if user == nil {
+                "nobody has the address \(Diagnosis.quote(email))"
+            } else if let known = user?.password {
+                // An imported hash may take a second to compare.
+                known.isForeign
+                    ? await call.exchange.aside(on: .hashing) { known.mismatch(password) } : known.mismatch(password)
+            } else {
+                "the user has no password"
+            }
+        guard let user, mismatch == nil else {
             let code =
                 call.project.hidesEmails
                 ? "INVALID_LOGIN_CREDENTIALS" : user == nil ? "EMAIL_NOT_FOUND" : "INVALID_PASSWORD"
-            let reason =
-                user == nil
-                ? "nobody has the address \(Diagnosis.quote(email))"
-                : user?.password == nil
-                    ? "the user has no password"
-                    : user?.password?.isForeign == true && user?.password?.scheme?.isChecked != true
-                        ? "the user was imported with a hash that is only kept: set a new password"
-                        : "the password is wrong"
-            throw FirebaseError(code, because: reason)
+            throw FirebaseError(code, because: mismatch ?? "")
         }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         let unmet = try call.project.passwordPolicy.checkAtSignIn(password)
