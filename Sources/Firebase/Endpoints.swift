@@ -9,7 +9,8 @@ extension FirebaseProvider {
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
-        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + emulatorEndpoints + exportCalls
+        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + recaptchaScripts
+            + emulatorEndpoints + exportCalls
     }
 
     private var methods: [Endpoint] {
@@ -169,12 +170,14 @@ extension FirebaseProvider {
             Served(
                 "createAuthUri", legacy: "createAuthUri", title: "begin a provider's sign-in",
                 api: "ask for the provider's address", createAuthUri),
-            Served("signUp", legacy: "signupNewUser", title: "sign up", service: "sign up") { call in
-                call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
-            },
+            Served(
+                "signUp", legacy: "signupNewUser", title: "sign up", service: "sign up",
+                assessed({ $0.has("email") || $0.has("password") ? .signUp : nil }) { call in
+                    call.isAdmin ? try createAsAdmin(call) : try await signUp(call)
+                }),
             Served(
                 "signInWithPassword", legacy: "verifyPassword", title: "sign in with a password",
-                service: "sign in by password", signInWithPassword),
+                service: "sign in by password", assessed({ _ in .signIn }, signInWithPassword)),
             Served(
                 "signInWithCustomToken", legacy: "verifyCustomToken", title: "sign in with a custom token",
                 service: "sign in by custom token", signInWithCustomToken),
@@ -182,7 +185,12 @@ extension FirebaseProvider {
                 "signInWithEmailLink", legacy: "emailLinkSignin", title: "sign in with a link",
                 service: "sign in by e-mail link", signInWithEmailLink),
             Served(
-                "sendOobCode", legacy: "getOobConfirmationCode", title: "send a mail", api: "send e-mail", sendOobCode),
+                "sendOobCode", legacy: "getOobConfirmationCode", title: "send a mail", api: "send e-mail",
+                assessed(
+                    { call in
+                        let kind = OutOfBandCode.Kind(request: call.value("requestType") ?? "")
+                        return kind == .passwordReset || kind == .emailSignIn ? .mail : nil
+                    }, sendOobCode)),
             Served(
                 "resetPassword", legacy: "resetPassword", title: "reset a password", api: "reset password",
                 resetPassword),

@@ -18,7 +18,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         name: "firebase", title: "Firebase Authentication", section: FirebaseSection.self,
         rows: UserPool.rowTypes + [
             Session.self, EndedSession.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
-            PopulatedProject.self, UnseededPool.self,
+            PopulatedProject.self, UnseededPool.self, RecaptchaToken.self,
         ], isService: true,
         // The answer of the Emulator Suite's Authentication emulator.
         emulatorStatus: JSONObject([
@@ -285,46 +285,6 @@ extension FirebaseProvider {
     static func configuration(_ call: FirebaseCall) -> FirebaseAnswer {
         let domains = call.project.returnDomains
         return FirebaseAnswer(["projectId": call.project.number, "authorizedDomains": domains])
-    }
-
-    private static let clientTypes = [
-        "CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS",
-    ]
-
-    /// Says that reCAPTCHA isn't used. Production's words for that have no key, which makes the web SDK fail
-    /// (`initializeRecaptchaConfig`): at the daemon's own address the answer has a key, which loads nothing.
-    ///
-    /// Recorded as `config/read#recaptcha-web`: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
-    static func recaptcha(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
-        let isInEmulatorMode = call.isInEmulatorMode
-        let state: JSONValue = isInEmulatorMode ? "OFF" : "ENFORCEMENT_STATE_UNSPECIFIED"
-        let states = ["EMAIL_PASSWORD_PROVIDER", "PHONE_PROVIDER"].map { provider -> JSONValue in
-            ["provider": .string(provider), "enforcementState": state]
-        }
-        var body = JSONObject()
-        if isInEmulatorMode {
-            body["recaptchaKey"] = .string("projects/\(call.project.number)/keys/understudy")
-        } else {
-            let query = call.exchange.request.queryForm
-            let type = query["clientType"] ?? clientTypes[0]
-            guard clientTypes.contains(type) else {
-                var error = FirebaseError.wrongType(
-                    "client_type", "type.googleapis.com/google.cloud.identitytoolkit.v2.ClientType", .string(type))
-                error.listsError = true
-                throw error
-            }
-            guard type != clientTypes[0] else {
-                throw FirebaseError("MISSING_CLIENT_TYPE", because: "send clientType, such as CLIENT_TYPE_WEB")
-            }
-            guard query["version"].map({ !$0.isEmpty }) ?? false else {
-                throw FirebaseError("MISSING_RECAPTCHA_VERSION", because: "send version=RECAPTCHA_ENTERPRISE")
-            }
-        }
-        body["recaptchaEnforcementState"] = .array(states)
-        if !isInEmulatorMode {
-            body.merge(JSONObject(["useSmsBotScore": false, "useSmsTollFraudProtection": false]))
-        }
-        return FirebaseAnswer(body: body)
     }
 
     static func recaptchaParameters(_ call: FirebaseCall) -> FirebaseAnswer {

@@ -41,6 +41,12 @@ package struct Project: SchemaObject {
     let takesFakes: Bool
     package internal(set) var providers: SignInMethods
     let idTokenSignature: IDTokenSignature
+    /// The score of the tokens that our reCAPTCHA script gives out.
+    let recaptchaScore: Double
+    /// Tokens that count as reCAPTCHA's, with their scores.
+    let recaptchaTokens: [String: Double]
+    /// The site keys in the seed.
+    let seededSiteKeys: Set<String>
     let users: [SeededUser]
     let tenants: [SeededTenant]
     private let tenantPlaces: [String: Int]
@@ -103,6 +109,15 @@ package struct Project: SchemaObject {
             "Functions that learn about new and deleted users: at this machine, or at `blockingFunctions.allowedHosts`."
         )
         otherSettings = OtherSettings(seeded: &fields)
+        seededSiteKeys = Recaptcha.siteKeys(in: otherSettings)
+        recaptchaScore = fields(
+            "recaptchaScore", .number(0...1), default: 0.9,
+            "The score of reCAPTCHA tokens that our script gives out: 0 is a bot, 1 a person.")
+        let tokens = fields.map(
+            "recaptchaTokens", of: .number(0...1),
+            "Texts that count as reCAPTCHA tokens, any number of times, each with its score: for apps that have no browser."
+        )
+        recaptchaTokens = Dictionary(tokens.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         let tenants = fields.list("tenants", of: SeededTenant.self, key: "id", "Tenants, each with users of its own.")
         let written = fields.written["providers"]
@@ -195,7 +210,7 @@ struct ProjectSettings: Row {
     var signIn = SignInSettings()
     var domains: [String]?
     var allowsTenants: Bool?
-    var others = OtherSettings()
+    var others: OtherSettings?
 
     var key: String { project }
 
@@ -210,7 +225,7 @@ struct ProjectSettings: Row {
         project.providers.apply(signIn)
         if let domains { project.domains = domains }
         if let allowsTenants { project.allowsTenants = allowsTenants }
-        project.otherSettings = others
+        if let others { project.otherSettings = others }
         return project
     }
 }

@@ -223,7 +223,7 @@ struct RecordedConfigTests {
         #expect(refused.status == 400 && refused.diagnosis.contains("65536 bytes"), "\(refused)")
     }
 
-    @Test("reCAPTCHA is asked for nowhere; at the daemon's own address the web SDK gets a key")
+    @Test("reCAPTCHA is asked for nowhere by default; at the daemon's own address the web SDK gets a key")
     func recaptcha() throws {
         func ask(_ query: String) throws -> Answer {
             try fixture.client.request(

@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 
 /// Settings of a project or tenant that are stored and returned as an administrator writes them, so a script can read
-/// them back and write them again. `passwordPolicyConfig`, `client.permissions` and `smsRegionConfig` take effect; the
-/// others don't.
+/// them back and write them again. `passwordPolicyConfig`, `client.permissions`, `smsRegionConfig` and `recaptchaConfig`
+/// take effect; the others don't.
 ///
 /// A member that is false, zero or empty isn't returned, as in protobuf's JSON: `{"allowByDefault":
 /// {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. In `recaptchaConfig`, false is returned
@@ -47,6 +47,11 @@ struct OtherSettings: Codable, Sendable {
         {
             members["smsRegionConfig"] = regions.config
         }
+        if let recaptcha = fields.optional(
+            "recaptcha", .object(SeededRecaptcha.self), "Where reCAPTCHA Enterprise is asked for; nowhere by default.")
+        {
+            members["recaptchaConfig"] = recaptcha.config
+        }
         kept = CustomClaims(members)
     }
 
@@ -69,12 +74,11 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets those of the fields at `fields` that the mask names. `given` is the request's body, a message of the type
-    /// `message`.
+    /// Sets those of the fields at `fields` that the mask names. The request's body is a message of the type `message`.
     mutating func change(
-        _ given: JSONObject, of message: String, _ mask: UpdateMask, fields: [String], now: String
+        _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
-        var given = given
+        var given = call.fields.members
         for field in fields {
             guard let value = given[field] else { continue }
             given[field] = try OtherSettings.read(value, of: field, in: message)
@@ -82,6 +86,7 @@ struct OtherSettings: Codable, Sendable {
         try OtherSettings.checkUnions(given, of: message)
         if let policy = given["passwordPolicyConfig"] { try PasswordPolicy.check(setting: policy) }
         var object = kept.object
+        let recaptcha = object["recaptchaConfig"]
         for field in fields {
             for path in mask.paths(below: field) {
                 let parts = path.split(separator: ".").map(String.init)
@@ -96,6 +101,14 @@ struct OtherSettings: Codable, Sendable {
                 // A path in the mask may lead into a value that has no members.
                 let value = try OtherSettings.read(value, of: field, in: message)
                 object[field] = OtherSettings.told(value, withFalse: field == "recaptchaConfig")
+            }
+        }
+        if mask.touches("recaptchaConfig") {
+            if !call.isInEmulatorMode, given["recaptchaConfig"] == nil, mask.names("recaptchaConfig") {
+                object["recaptchaConfig"] = Recaptcha.cleared(recaptcha)
+            }
+            if let config = object["recaptchaConfig"] {
+                try Recaptcha.check(setting: config, of: call.project, isStrict: !call.isInEmulatorMode)
             }
         }
         if mask.touches("passwordPolicyConfig"), case .object(var policy)? = object["passwordPolicyConfig"] {

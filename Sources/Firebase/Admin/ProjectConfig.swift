@@ -150,7 +150,7 @@ extension FirebaseProvider {
             if setsTenants { settings.allowsTenants = tenants ?? false }
             var others = project.otherSettings
             try others.change(
-                call.fields.members, of: "config", paths ?? UpdateMask(named: call.fields.names),
+                call, of: "config", paths ?? UpdateMask(named: call.fields.names),
                 fields: FirebaseProvider.otherFields, now: tables.now.textOfTimestamp)
             settings.others = others
             tables.put(settings)

@@ -103,7 +103,7 @@ struct ProviderConfig: PoolRow {
 
     /// Sets the fields that the mask names, and checks that the settings are complete.
     fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: String) throws(FirebaseError) {
-        try settings.change(call.fields.members, of: kind.rawValue, mask, fields: kind.fields, now: now)
+        try settings.change(call, of: kind.rawValue, mask, fields: kind.fields, now: now)
         switch kind {
         case .known:
             guard id == "apple.com" || settings["clientId"]?.string != nil else {

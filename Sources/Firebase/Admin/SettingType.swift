@@ -9,8 +9,9 @@ enum SettingType: Sendable {
     case text
     case integer
     case number
-    /// An enumeration. How the API calls it isn't documented: its name follows from its unspecified value.
-    case choice(String)
+    /// An enumeration, and its values; none if any is taken. How the API calls it isn't documented: its name follows from
+    /// its unspecified value. Recorded as `recaptcha#unknown-state`.
+    case choice(String, [String] = [])
     case message(String, [String: SettingType])
     indirect case list(SettingType)
 
@@ -49,8 +50,10 @@ enum SettingType: Sendable {
             guard value.kindName == "a number" || value.string.flatMap({ Double($0) }) != nil else {
                 throw .wrongType(field, "TYPE_FLOAT", value)
             }
-        case .choice(let name):
-            guard value.string != nil || value.integer != nil else {
+        case .choice(let name, let values):
+            let number = value.integer.flatMap { Int(exactly: $0) }
+            if let number, values.indices.contains(number) { return .string(values[number]) }
+            guard number != nil || value.string.map({ values.isEmpty || values.contains($0) }) ?? false else {
                 throw .wrongType(field, SettingType.url(name), value)
             }
         case .message(let name, let types):
@@ -118,18 +121,24 @@ extension SettingType {
         "recaptchaConfig": .message(
             "RecaptchaConfig",
             [
-                "emailPasswordEnforcementState": .choice("RecaptchaConfig.RecaptchaProviderEnforcementState"),
-                "phoneEnforcementState": .choice("RecaptchaConfig.RecaptchaProviderEnforcementState"),
+                "emailPasswordEnforcementState": recaptchaState, "phoneEnforcementState": recaptchaState,
                 "managedRules": .list(
                     .message(
                         "RecaptchaManagedRule",
-                        ["endScore": .number, "action": .choice("RecaptchaManagedRule.RecaptchaAction")])),
+                        ["endScore": .number, "action": recaptchaAction])),
                 "recaptchaKeys": .list(
-                    .message("RecaptchaKey", ["key": .text, "type": .choice("RecaptchaKey.RecaptchaKeyClientType")])),
+                    .message(
+                        "RecaptchaKey",
+                        [
+                            "key": .text,
+                            "type": .choice(
+                                "RecaptchaKey.RecaptchaKeyClientType",
+                                ["CLIENT_TYPE_UNSPECIFIED", "WEB", "IOS", "ANDROID"]),
+                        ])),
                 "tollFraudManagedRules": .list(
                     .message(
                         "RecaptchaTollFraudManagedRule",
-                        ["startScore": .number, "action": .choice("RecaptchaManagedRule.RecaptchaAction")])),
+                        ["startScore": .number, "action": recaptchaAction])),
                 "useAccountDefender": .flag, "useSmsBotScore": .flag, "useSmsTollFraudProtection": .flag,
             ]),
         "smsRegionConfig": .message(
@@ -139,4 +148,9 @@ extension SettingType {
                 "allowlistOnly": .message("SmsRegionConfig.AllowlistOnly", ["allowedRegions": .list(.text)]),
             ]),
     ]
+
+    private static let recaptchaState = SettingType.choice(
+        "RecaptchaConfig.RecaptchaProviderEnforcementState", Recaptcha.states)
+    private static let recaptchaAction = SettingType.choice(
+        "RecaptchaManagedRule.RecaptchaAction", ["RECAPTCHA_ACTION_UNSPECIFIED", "BLOCK"])
 }

@@ -17,6 +17,15 @@ enum TextPurpose: String, Sendable {
     case signIn = "SIGN_IN_OR_SIGN_UP"
     case secondFactor = "MULTI_FACTOR_SIGN_IN"
     case enrollment = "MULTI_FACTOR_ENROLLMENT"
+
+    /// The action of the request's reCAPTCHA token.
+    var action: Recaptcha.Action {
+        switch self {
+        case .signIn: .text
+        case .secondFactor: .secondFactor
+        case .enrollment: .enrollment
+        }
+    }
 }
 
 extension FirebaseCall {
@@ -31,6 +40,11 @@ extension FirebaseCall {
         try project.smsRegions.check(phoneNumber)
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
         if fixed == nil {
+            // That a test number needs no token isn't documented.
+            let part = try nested("phoneEnrollmentInfo") ?? nested("phoneSignInInfo")
+            if let note = try assess(purpose.action, part) {
+                exchange.log("a text for \(phoneNumber) has no good reCAPTCHA token", detail: note.line)
+            }
             try await ask(
                 .beforeSendSms,
                 aboutMessage: JSONObject(["phone_number": phoneNumber, "sms_type": purpose.rawValue]))

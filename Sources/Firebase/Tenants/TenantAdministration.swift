@@ -135,7 +135,7 @@ extension Tenant {
         }
         if mask.names("testPhoneNumbers") { testNumbers = try TestNumbers.read(call.map("testPhoneNumbers")) }
         try mfa.change(call.nested("mfaConfig"), mask, at: "mfaConfig", message: "tenant.mfa_config")
-        try others.change(call.fields.members, of: "tenant", mask, fields: Tenant.otherFields, now: now.textOfTimestamp)
+        try others.change(call, of: "tenant", mask, fields: Tenant.otherFields, now: now.textOfTimestamp)
         isImplicit = false
     }
 
