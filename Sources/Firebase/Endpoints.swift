@@ -9,7 +9,7 @@ extension FirebaseProvider {
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
-        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + recaptchaScripts
+        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + recaptchaScripts + appCheckEndpoints
             + emulatorEndpoints + exportCalls
     }
 

@@ -18,7 +18,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         name: "firebase", title: "Firebase Authentication", section: FirebaseSection.self,
         rows: UserPool.rowTypes + [
             Session.self, EndedSession.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
-            PopulatedProject.self, UnseededPool.self, RecaptchaToken.self,
+            PopulatedProject.self, UnseededPool.self, RecaptchaToken.self, AppCheckMark.self,
         ], isService: true,
         // The answer of the Emulator Suite's Authentication emulator.
         emulatorStatus: JSONObject([
@@ -63,6 +63,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
+        case .some(let host) where FirebaseProvider.appCheckHosts.contains(host):
+            FirebaseProvider.unknownMethod(exchange)
         case FirebaseProvider.legacyHost where exchange.address.path.hasPrefix("\(FirebaseProvider.legacyPrefix)/"):
             FirebaseProvider.unknownMethod(exchange)
         default: nil
@@ -120,7 +122,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    private static func serve(
+    static func serve(
         _ exchange: Exchange, _ dialect: FirebaseError.Dialect, _ run: Method,
         call: () throws -> FirebaseCall
     ) async throws -> Response {
@@ -147,7 +149,9 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
         let idToken = DecodedIDToken(body)
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
-        return try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
+        let call = try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
+        if exchange.request.method == "POST" { try call.checkApp() }
+        return call
     }
 
     /// Reads an administrator's call; its address names the project.
@@ -309,7 +313,7 @@ extension FirebaseProvider {
         }
     }
 
-    private static func cached(_ value: JSONValue) -> Response {
+    static func cached(_ value: JSONValue) -> Response {
         Response(
             status: 200, contentType: "application/json; charset=UTF-8",
             headers: [(name: "Cache-Control", value: "public, max-age=19800, must-revalidate, no-transform")],

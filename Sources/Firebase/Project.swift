@@ -45,6 +45,9 @@ package struct Project: SchemaObject {
     let recaptchaScore: Double
     /// Tokens that count as reCAPTCHA's, with their scores.
     let recaptchaTokens: [String: Double]
+    let appCheck: AppCheck
+    /// The mode that an administrator has set: `OFF`, `UNENFORCED` or `ENFORCED`.
+    var appCheckMode: String?
     /// The site keys in the seed.
     let seededSiteKeys: Set<String>
     let users: [SeededUser]
@@ -118,6 +121,7 @@ package struct Project: SchemaObject {
             "Texts that count as reCAPTCHA tokens, any number of times, each with its score: for apps that have no browser."
         )
         recaptchaTokens = Dictionary(tokens.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        appCheck = fields.object("appCheck", AppCheck.self, "Firebase App Check.")
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
         let tenants = fields.list("tenants", of: SeededTenant.self, key: "id", "Tenants, each with users of its own.")
         let written = fields.written["providers"]
@@ -211,6 +215,7 @@ struct ProjectSettings: Row {
     var domains: [String]?
     var allowsTenants: Bool?
     var others: OtherSettings?
+    var appCheckMode: String?
 
     var key: String { project }
 
@@ -226,6 +231,7 @@ struct ProjectSettings: Row {
         if let domains { project.domains = domains }
         if let allowsTenants { project.allowsTenants = allowsTenants }
         if let others { project.otherSettings = others }
+        project.appCheckMode = appCheckMode
         return project
     }
 }
@@ -326,7 +332,7 @@ package struct FirebaseSection: SeedSection {
         [name: [defaultProjectField: .string(id)]]
     }
 
-    package var keys: [SeededKeys] { [SeededKeys(.firebase, keys: signingKeys)] }
+    package var keys: [SeededKeys] { [SeededKeys(.firebase, keys: signingKeys), SeededKeys(.appCheck, keys: [])] }
 
     package var seededClients: [SeededClient] {
         projects.map {
