@@ -112,7 +112,8 @@ struct FakeSignInTests {
         #expect(page.text.contains("<title>Auth Emulator IDP Login Widget"))
         for mark in [
             #"id="email-input""#, #"id="display-name-input""#, #"id="screen-name-input""#, #"id="profile-photo-input""#,
-            #"id="sign-in""#, #"id="accounts-list""#, #"class="js-new-account""#, "toggleForm",
+            #"id="sign-in""#, #"id="accounts-list""#, #"class="js-new-account""#, "toggleForm", #"id="main-form""#,
+            #"id="add-account-button""#, #"id="add-user""#, #"id="autogen-button""#, #"id="back-button""#,
         ] { #expect(page.text.contains(mark), "\(mark)") }
         func add(_ fields: [String: String]) throws -> Answer {
             let page = try begin(fixture, "google.com")

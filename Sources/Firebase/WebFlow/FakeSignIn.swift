@@ -98,7 +98,7 @@ extension FirebaseProvider {
                 account, title: account.fullName.isEmpty ? account.id : account.fullName,
                 notes: account.email + (account.emailVerified ? "" : " · address not verified"))
         }
-        let users = known.map { link -> HTML in
+        let users = known.enumerated().map { place, link -> HTML in
             let title = link.displayName ?? "(No display name)"
             return .tag(
                 "li", [("class", "js-reuse-account")],
@@ -110,7 +110,9 @@ extension FirebaseProvider {
                     ],
                     .tag(
                         "span", [], .tag("strong", [], title),
-                        .tag("span", [("class", "soft small")], link.email ?? link.screenName ?? link.rawId))))
+                        .tag(
+                            "span", [("class", "soft small")] + (place == 0 ? [("id", "reuse-email")] : []),
+                            link.email ?? link.screenName ?? link.rawId))))
         }
         let list: [HTML] =
             [
@@ -119,7 +121,9 @@ extension FirebaseProvider {
                     children: users + [
                         .tag(
                             "li", [("id", "add-account-button"), ("class", "js-new-account")],
-                            .tag("a", [("class", "button quiet"), ("href", "#add-user")], "Add new account"))
+                            .tag(
+                                "a", [("class", "button quiet"), ("href", "#add-user"), ("role", "button")],
+                                "Add new account"))
                     ])
             ]
             + (chooser.isEmpty
@@ -134,6 +138,9 @@ extension FirebaseProvider {
                 "section", attributes: [(name: "id", value: "add-user")],
                 children: [
                     .tag("h2", [], "Add new account"),
+                    .tag(
+                        "button", [("type", "button"), ("id", "autogen-button"), ("class", "quiet")],
+                        "Auto-generate user information"),
                     form(
                         exchange, flow, project, id: "main-form",
                         alert + (person ?? FakePerson()).fields + [
@@ -147,6 +154,12 @@ extension FirebaseProvider {
                                     ("type", "submit"), ("name", "action"), ("value", "cancel"), ("class", "quiet"),
                                     ("formnovalidate", nil),
                                 ], "Cancel"),
+                            .tag(
+                                "a",
+                                [
+                                    ("class", "button quiet"), ("href", "#accounts-list"), ("role", "button"),
+                                    ("id", "back-button"),
+                                ], "Back"),
                         ]),
                 ]), .script(FirebaseProvider.script),
         ]
@@ -171,7 +184,12 @@ extension FirebaseProvider {
     /// A script that the page doesn't need. Tests for the official emulator's page wait until there is such a function.
     private static let script: StaticString = """
         function toggleForm(isShown){if(isShown)document.getElementById('email-input').focus()}\
-        document.querySelector('.js-new-account').addEventListener('click',function(){toggleForm(true)})
+        document.querySelector('.js-new-account').addEventListener('click',function(){toggleForm(true)});\
+        document.getElementById('autogen-button').addEventListener('click',function(){\
+        var number=crypto.getRandomValues(new Uint32Array(1))[0];\
+        function fill(id,text){document.getElementById(id).value=text}\
+        fill('email-input','person.'+number+'@example.com');fill('display-name-input','Person '+number);\
+        fill('screen-name-input','person_'+number)})
         """
 }
 
