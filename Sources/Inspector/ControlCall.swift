@@ -3,17 +3,21 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A refusal by the control API.
+/// A refusal by the control API, or of an action on somebody's page.
 struct CallRefusal: Error, Sendable {
     let status: Int
     /// A sentence that says what was wrong.
     let message: String
     /// The path in the body, such as `$.effect.delay`; `nil` if no member of it was wrong.
-    let path: String?
+    var path: String?
     /// All that is wrong with the body, if it is the body: path and message of each.
-    let issues: [(path: String, message: String)]
+    var issues: [SchemaForm.Fault] = []
     /// A text that says how many more issues there are.
-    let more: String?
+    var more: String?
+
+    /// The issues, for the fields of a form.
+    var faults: [SchemaForm.Fault] { issues.isEmpty ? [(path: path, message: message)] : issues }
+    var diagnosis: Diagnosis { Diagnosis("\(path.map { "\($0): " } ?? "")\(message)") }
 }
 
 extension Inspector {
@@ -34,26 +38,47 @@ extension Inspector {
     ) async throws(CallRefusal) -> JSONValue {
         let answer = await exchange.fetch(method, "localhost", "\(ControlAPI.root)/\(path)", body: bytes)
         let value = answer.body.isEmpty ? [:] : (try? JSONValue(parsing: answer.body, limits: .answer)) ?? [:]
-        guard (200..<300).contains(answer.status) else {
-            throw CallRefusal(
-                status: answer.status, message: value["error"]?["message"]?.string ?? "refused with \(answer.status)",
-                path: value["error"]?["path"]?.string,
-                issues: (value["error"]?["faults"]?.array ?? []).map {
-                    (path: $0["path"]?.string ?? "", message: $0["message"]?.string ?? "")
-                }, more: value["error"]?["more"]?.string)
-        }
-        return value
+        guard !(200..<300).contains(answer.status) else { return value }
+        let error = value["error"] ?? [:]
+        throw CallRefusal(
+            status: answer.status, message: error["message"]?.string ?? "refused with \(answer.status)",
+            path: error["path"]?.string,
+            issues: (error["faults"]?.array ?? []).map { ($0["path"]?.string, $0["message"]?.string ?? "") },
+            more: error["more"]?.string)
+    }
+
+    /// Returns the schema of a call's body, such as that of `POST faults`.
+    func schema(of method: String, _ path: String) -> Schema {
+        let call = control.calls.first { $0.method == method && $0.path == "\(ControlAPI.root)/\(path)" }
+        return call?.call?.body?.schema ?? .any
+    }
+
+    /// Makes a change; a refusal of it becomes the answer of `refused`.
+    func trying(
+        _ change: () async throws -> Response, refused: (CallRefusal) async throws -> Response
+    ) async throws -> Response {
+        do { return try await change() } catch let error as CallRefusal { return try await refused(error) } catch let
+            error as InspectedRefusal
+        { return try await refused(CallRefusal(status: error.status, message: error.message, path: error.path)) }
     }
 
     /// Returns a form that changes something: it is sent to `path` below the inspector's address, with the token.
     func form(
-        to path: String, _ exchange: Exchange, _ attributes: [(String, String?)] = [], _ content: [HTML]
+        to path: String, _ exchange: Exchange, _ attributes: Attributes = [:], _ content: HTML?...
     ) -> HTML {
-        .element(
-            "form",
-            attributes: [(name: "method", value: "post"), (name: "action", value: exchange.inspector(path))]
-                + attributes.map { (name: $0.0, value: $0.1) },
-            children: [formToken.field] + content)
+        .of(
+            "form", attributes.after(["method": "post", "action": exchange.inspector(path)]), formToken.field,
+            .group(content.compactMap { $0 }))
+    }
+
+    /// Returns a button that makes one change. `fields` are sent with it.
+    func action(
+        _ exchange: Exchange, _ path: String, _ label: String, _ kind: String = "", spoken: String? = nil,
+        _ fields: KeyValuePairs<String, String> = [:]
+    ) -> HTML {
+        form(
+            to: path, exchange, ["class": "inline"], .group(fields.map { .hidden($0.key, $0.value) }),
+            .button(label, spoken: spoken, kind))
     }
 
     /// Redirects to the page at `path` below the inspector's address, after a change.

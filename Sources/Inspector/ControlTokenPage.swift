@@ -29,32 +29,23 @@ extension Inspector {
     }
 
     private func tokenPage(_ exchange: Exchange, asked: String, isWrong: Bool, _ refusal: Response) -> Response {
-        let form = HTML.element(
-            "form",
-            attributes: [(name: "method", value: "post"), (name: "action", value: exchange.inspector("token"))],
-            children: [
-                .hidden(Inspector.pageField, asked),
-                .tag(
-                    "p", [],
-                    .tag("label", [("for", Inspector.tokenField)], "Control token"),
-                    .tag(
-                        "input",
-                        [
-                            ("id", Inspector.tokenField), ("name", Inspector.tokenField), ("type", "password"),
-                            ("autocomplete", "current-password"), ("required", ""), ("autofocus", ""),
-                        ])),
-                .tag("p", [], .tag("button", [], "Open the inspector")),
+        let input = HTML.input(
+            Inspector.tokenField, "", type: "password",
+            ["id": Inspector.tokenField, "required": true, "autofocus": true])
+        var page = page(
+            exchange, nil, title: "Control token", status: refusal.status,
+            [
+                isWrong ? .note("bad", "This isn't the token.") : nil,
+                .of(
+                    "p",
+                    "Who opens these pages controls the daemon. It was started with a token (--control-token, UNDERSTUDY_CONTROL_TOKEN): whoever runs it knows that."
+                ),
+                .of(
+                    "form", ["method": "post", "action": exchange.inspector("token")],
+                    .hidden(Inspector.pageField, asked),
+                    .of("p", .of("label", ["for": Inspector.tokenField], "Control token"), input),
+                    .of("p", .button("Open the inspector"))),
             ])
-        var content: [HTML] = [
-            .tag(
-                "p", [],
-                "Who opens these pages controls the daemon. It was started with a token (--control-token, UNDERSTUDY_CONTROL_TOKEN): whoever runs it knows that."
-            ), form,
-        ]
-        if isWrong {
-            content.insert(.tag("p", [("class", "note bad"), ("role", "alert")], "This isn't the token."), at: 0)
-        }
-        var page = page(exchange, nil, title: "Control token", status: refusal.status, content)
         page.headers += refusal.headers.filter { $0.name == Diagnosis.headerName || $0.name == "WWW-Authenticate" }
         return page
     }

@@ -40,8 +40,7 @@ extension Inspector {
         guard let refusal = control.refusal(of: exchange, allowsLinks: true) else { return nil }
         if refusal.status == 401 { return tokenPage(exchange, refusal) }
         let reason = refusal.header(Diagnosis.headerName) ?? "refused"
-        var page = page(
-            exchange, nil, title: "Refused", status: refusal.status, [.tag("p", [("class", "error")], reason)])
+        var page = page(exchange, nil, title: "Refused", status: refusal.status, [.of("p.error", .text(reason))])
         page.headers.append((name: Diagnosis.headerName, value: reason))
         return page
     }
@@ -50,49 +49,32 @@ extension Inspector {
     package func refuse(_ exchange: Exchange, because reason: PageRefusal) -> Response? {
         let path = exchange.address.path
         guard path.hasPrefix("\(Inspector.root)/"), !path.hasPrefix("\(ControlAPI.root)/"), path != ControlAPI.root
-        else {
-            return nil
-        }
+        else { return nil }
         if let refusal = refusal(of: exchange) { return refusal }
         let received = Diagnosis.quote("\(exchange.request.method) \(path)")
         switch reason {
         case .nothingThere:
-            let advice = Diagnosis(received: received, "the inspector has no such page")
-            return refused(exchange, 404, "No such page", "The inspector has no page at this address.", advice)
+            return missing(
+                exchange, nil, "No such page", "The inspector has no page at this address.",
+                diagnosis: Diagnosis(received: received, "the inspector has no such page"))
         case .otherMethod(let methods):
-            let advice = Diagnosis(received: received, "a form is sent to this address: open the page that has it")
-            var response = refused(
-                exchange, 405, "Nothing to see here", "Only a page's form is sent to this address.", advice)
+            var response = missing(
+                exchange, nil, "Nothing to see here", "Only a page's form is sent to this address.", status: 405,
+                diagnosis: Diagnosis(
+                    received: received, "a form is sent to this address: open the page that has it"))
             response.headers.append((name: "Allow", value: methods.joined(separator: ", ")))
             return response
         case .tooMuch(let excess):
-            return refused(exchange, 400, "Nothing was changed", "What was sent is too long: \(excess.line).", excess)
+            return missing(
+                exchange, nil, "Nothing was changed", "What was sent is too long: \(excess.line).", status: 400,
+                diagnosis: excess)
         }
     }
 
-    private func refused(
-        _ exchange: Exchange, _ status: Int, _ title: String, _ text: String, _ diagnosis: Diagnosis
-    ) -> Response {
-        page(
-            exchange, nil, title: title, status: status,
-            [
-                .tag("p", [("class", "note bad")], ShownText.isolated(text, limit: 2_000)),
-                .tag("p", [], .link("To the sign-ins", to: exchange.inspector())),
-            ]
-        ).diagnosed(diagnosis)
-    }
-
     private func staleForm(_ exchange: Exchange) -> Response {
-        page(
-            exchange, nil, title: "Nothing was changed", status: 403,
-            [
-                .tag(
-                    "p", [("class", "error")],
-                    "The form doesn't carry this daemon's token: it was made before the daemon started, or by another site."
-                ),
-                .tag("p", [], .link("Open the page again", to: exchange.inspector())),
-            ]
-        ).diagnosed(
-            Diagnosis("the form doesn't carry the token of this daemon's pages: open the page again and send it"))
+        missing(
+            exchange, nil, "Nothing was changed",
+            "The form doesn't carry this daemon's token: it was made before the daemon started, or by another site. Open the page again and send it.",
+            status: 403)
     }
 }

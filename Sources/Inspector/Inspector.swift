@@ -19,8 +19,6 @@ package struct Inspector: Sendable {
     /// The scenarios with which every world begins.
     let chosen: [Scenario]
     let formToken: FormToken
-    /// Finds the endpoints that have answered recorded exchanges.
-    var finder: Lazy<EndpointFinder> { control.finder }
 
     package init(
         _ control: ControlAPI, providers: [any Provider], version: String, chosen: [Scenario], formToken: FormToken
@@ -60,34 +58,24 @@ extension Exchange {
     func inspector(_ path: String = "") -> String { "\(address.ownBase)\(Inspector.root)/\(path)" }
 }
 
-/// The areas of the inspector, in the order of its menu.
-enum Area: String, CaseIterable {
-    case signIns = ""
-    case people
-    case users
-    case inbox
-    case orders
-    case clock
-    case worlds
-    case setUp = "setup"
-    case explain
-    case help
+/// An area of the inspector, with its entry in the menu.
+struct Area: Equatable {
+    /// The path below the inspector's address.
+    let path: String
+    let title: String
 
-    /// The area's title in the menu.
-    var title: String {
-        switch self {
-        case .signIns: "Sign-ins"
-        case .people: "People"
-        case .users: "App users"
-        case .inbox: "Inbox"
-        case .orders: "Orders"
-        case .clock: "Clock"
-        case .worlds: "Worlds"
-        case .setUp: "Set up"
-        case .explain: "Explain"
-        case .help: "Help"
-        }
-    }
+    static let signIns = Area(path: "", title: "Sign-ins")
+    static let people = Area(path: "people", title: "People")
+    static let users = Area(path: "users", title: "App users")
+    static let inbox = Area(path: "inbox", title: "Inbox")
+    static let orders = Area(path: "orders", title: "Orders")
+    static let clock = Area(path: "clock", title: "Clock")
+    static let worlds = Area(path: "worlds", title: "Worlds")
+    static let setUp = Area(path: "setup", title: "Set up")
+    static let explain = Area(path: "explain", title: "Explain")
+    static let help = Area(path: "help", title: "Help")
+    /// All areas, in the order of the menu.
+    static let all = [signIns, people, users, inbox, orders, clock, worlds, setUp, explain, help]
 }
 
 extension Inspector {
@@ -100,25 +88,31 @@ extension Inspector {
     /// Returns a page. `scripts` are names of files in `Assets`; `lead` is shown beside the title.
     func page(
         _ exchange: Exchange, _ area: Area?, title: String, status: Int = 200, scripts: [String] = [],
-        lead: [HTML] = [], _ content: [HTML]
+        lead: [HTML] = [], _ content: [HTML?]
     ) -> Response {
-        let heading = HTML.tag("h1", [], title)
-        let main = HTML.element(
-            "main", attributes: [(name: "id", value: "main"), (name: "tabindex", value: "-1")],
-            children: [.tag("div", [("class", "title")], heading, .group(lead))] + content)
-        let page = HTML.element(
-            "html", attributes: [(name: "lang", value: "en")],
-            children: [
-                head(exchange, title: title, scripts: ["comfort"] + scripts),
-                .tag(
-                    "body", [("data-run", formToken.run)],
-                    .tag("a", [("class", "skip"), ("href", "#main")], "Skip to the content"),
-                    header(exchange), menu(exchange, area), main),
-            ])
+        let page = HTML.of(
+            "html", ["lang": "en"], head(exchange, title: title, scripts: ["comfort"] + scripts),
+            .of(
+                "body", ["data-run": formToken.run], .of("a.skip", ["href": "#main"], "Skip to the content"),
+                header(exchange), menu(exchange, area),
+                .of(
+                    "main#main", ["tabindex": "-1"], .of("div.title", .of("h1", .text(title)), .group(lead)),
+                    .group(content.compactMap { $0 }))))
         return Response(
             status: status, contentType: "text/html;charset=UTF-8",
             headers: Inspector.protection + [(name: "Content-Security-Policy", value: Inspector.policy)],
             body: page.document)
+    }
+
+    /// Returns a page that says why there is no other, with a link to the page at `path`.
+    func missing(
+        _ exchange: Exchange, _ area: Area?, _ title: String, _ reason: String, status: Int = 404,
+        diagnosis: Diagnosis? = nil, to path: String = "", _ link: String = "To the sign-ins"
+    ) -> Response {
+        page(
+            exchange, area, title: title, status: status,
+            [.note("bad", ShownText.isolated(reason, limit: 2_000)), .of("p", exchange.link(path, .text(link)))]
+        ).diagnosed(diagnosis ?? Diagnosis(reason))
     }
 
     /// The headers of all answers that aren't files of `Assets`.
@@ -129,45 +123,54 @@ extension Inspector {
     ]
 
     private func head(_ exchange: Exchange, title: String, scripts: [String]) -> HTML {
-        .tag(
-            "head", [], .tag("meta", [("charset", "utf-8")]),
-            .tag("meta", [("name", "viewport"), ("content", "width=device-width, initial-scale=1")]),
-            .tag("meta", [("name", "color-scheme"), ("content", "light dark")]),
-            .tag("title", [], "\(title) · Understudy"), .tag("link", [("rel", "icon"), ("href", "data:,")]),
-            .tag("link", [("rel", "stylesheet"), ("href", exchange.inspector(InspectorAssets.styleSheet.path))]),
+        .of(
+            "head", .of("meta", ["charset": "utf-8"]),
+            .of("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"]),
+            .of("meta", ["name": "color-scheme", "content": "light dark"]), .of("title", "\(title) · Understudy"),
+            .of("link", ["rel": "icon", "href": "data:,"]),
+            .of("link", ["rel": "stylesheet", "href": exchange.inspector(InspectorAssets.styleSheet.path)]),
             .group(
-                scripts.compactMap { InspectorAssets.scripts[$0] }.map { script in
-                    .tag("script", [("type", "module"), ("src", exchange.inspector(script.path))])
+                scripts.compactMap { InspectorAssets.scripts[$0] }.map {
+                    .of("script", ["type": "module", "src": exchange.inspector($0.path)])
                 }))
     }
 
     private func header(_ exchange: Exchange) -> HTML {
-        .tag(
-            "header", [("class", "top")],
-            .tag("a", [("class", "brand"), ("href", exchange.inspector())], "Understudy"),
-            .tag("span", [("class", "version")], version),
-            .tag(
-                "p", [("class", "banner"), ("role", "note")],
+        .of(
+            "header.top", .of("a.brand", ["href": exchange.inspector()], "Understudy"),
+            .of("span.version", .text(version)),
+            .of(
+                "p.banner", ["role": "note"],
                 "For tests only: nobody's real account is used, and nothing here is secret."),
-            .tag(
-                "a", [("class", "world"), ("href", exchange.inspector(Area.worlds.rawValue))],
-                .text("World: "), .tag("bdi", [], exchange.world.name), .tag("span", [("aria-hidden", "true")], " ▾")))
+            .of(
+                "a.world", ["href": exchange.inspector(Area.worlds.path)], "World: ",
+                .of("bdi", .text(exchange.world.name)), .of("span", ["aria-hidden": "true"], " ▾")))
     }
 
     private func menu(_ exchange: Exchange, _ current: Area?) -> HTML {
-        let items = Area.allCases.map { area -> HTML in
-            var attributes = [("href", exchange.inspector(area.rawValue))]
-            if area == current { attributes.append(("aria-current", "page")) }
-            return .tag("li", [], .tag("a", attributes, area.title))
-        }
-        return .tag(
-            "nav", [("class", "menu"), ("aria-label", "Inspector")],
-            .element("ul", attributes: [], children: items))
+        links(exchange, "nav.menu", "Inspector", Area.all.map { ($0.path, $0.title) }, current: current?.path)
     }
-}
 
-extension HTML {
-    static func link(_ text: String, to url: String) -> HTML { .tag("a", [("href", url)], text) }
+    /// Returns a button that copies the text of the element with this ID.
+    func copyButton(_ id: String, _ text: String = "Copy", spoken: String? = nil) -> HTML {
+        .button(text, spoken: spoken, "quiet.small.needs-script", ["type": "button", "data-copy-from": id])
+    }
+
+    func title(_ provider: any Provider) -> String { provider.facts.title }
+
+    /// Returns links in a list. `current` is the path of the page that is shown.
+    func links(
+        _ exchange: Exchange, _ selector: String, _ label: String, _ pages: [(path: String, title: String)],
+        current: String?
+    ) -> HTML {
+        let items = pages.map { page in
+            let attributes: Attributes = [
+                "href": exchange.inspector(page.path), "aria-current": page.path == current ? "page" : nil,
+            ]
+            return HTML.of("a", attributes, .text(page.title))
+        }
+        return .of(selector, ["aria-label": label], .list("ul", items))
+    }
 }
 
 /// A style sheet or a script. Its address changes with its content, so browsers may cache it forever.

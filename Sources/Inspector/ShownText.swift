@@ -42,20 +42,13 @@ enum ShownText {
     }
 
     /// Returns a text as code.
-    static func code(_ text: String, limit: Int = 2_000) -> HTML {
-        .tag("code", [("class", "text")], isolated(text, limit: limit))
-    }
+    static func code(_ text: String, limit: Int = 2_000) -> HTML { .of("code.text", isolated(text, limit: limit)) }
 
     /// The number of bytes that a page shows of a text of many lines.
     static let blockLimit = 64 << 10
 
-    /// Returns a text with its line breaks and tabs, in an element that isolates its direction of writing.
-    static func block(_ text: String) -> HTML {
-        .tag("pre", [], source(text.replacing("\r\n", with: "\n"), limit: blockLimit))
-    }
-
     /// Returns a text in an element that isolates its direction of writing.
-    static func isolated(_ text: String, limit: Int = 160) -> HTML { .tag("bdi", [], plain(text, limit: limit)) }
+    static func isolated(_ text: String, limit: Int = 160) -> HTML { .of("bdi", .text(plain(text, limit: limit))) }
 
     /// Returns an address or a header's value, which may be longer than other texts.
     static func line(_ text: String) -> HTML { isolated(text, limit: 400) }
@@ -74,7 +67,7 @@ enum ShownText {
     /// Returns a time of the world's clock.
     static func time(_ time: Instant) -> HTML {
         let text = time.text
-        return .tag("time", [("datetime", text)], text.replacing("T", with: " ").replacing("Z", with: ""))
+        return .of("time", ["datetime": text], .text(text.replacing("T", with: " ").replacing("Z", with: "")))
     }
 }
 
@@ -86,12 +79,10 @@ extension Inspector {
         var rest = text[...]
         while let match = rest.firstMatch(of: #/request (r[0-9]+)|scenario ([a-z0-9-]+)/#) {
             let page = match.1.map { "requests/\($0)" } ?? match.2.map { "orders/scenarios/\($0)" } ?? ""
-            parts += [
-                .text(String(rest[..<match.range.lowerBound])), .link(String(match.0), to: exchange.inspector(page)),
-            ]
+            parts += [.text(String(rest[..<match.range.lowerBound])), exchange.link(page, .text(String(match.0)))]
             rest = rest[match.range.upperBound...]
         }
-        return .element("bdi", attributes: [], children: parts + [.text(String(rest))])
+        return .of("bdi", .group(parts), .text(String(rest)))
     }
 
     /// Returns a diagnosis in its parts.

@@ -23,30 +23,46 @@ import Testing
         return try fixture.client.get("\(base)/_understudy/v1/\(kind)").json[kind] as? [[String: Any]] ?? []
     }
 
+    /// Sends the form of a fault at Apple's token endpoint.
+    private func fault(_ fields: [String: String], _ more: [String: String] = [:]) throws -> Answer {
+        let sent = Dictionary(uniqueKeysWithValues: fields.map { ("field.\($0.key)", $0.value) })
+        return try fixture.submit(
+            "orders/fault", sent.merging(OrdersTests.tokenEndpoint) { $1 }.merging(more) { $1 })
+    }
+
     // MARK: - Faults
 
     @Test("an endpoint is chosen in steps, and the form offers what fits there")
     func steps() throws {
-        let first = try fixture.page("orders/fault")
-        #expect(first.text.contains("<option value=\"apple\">Apple</option>"))
-        #expect(!first.text.contains("name=\"endpoint\""))
+        let start = try fixture.page("orders/fault")
+        #expect(start.text.contains("<option value=\"apple\">Apple</option>"))
+        #expect(!start.text.contains("name=\"endpoint\""))
         let second = try query("orders/fault", ["provider": "apple"])
         #expect(second.text.contains("POST /auth/token — redeem a code, or refresh"))
         let token = try query("orders/fault", OrdersTests.tokenEndpoint).text
-        for fits in [
-            "value=\"error\"", "invalid_grant", "value=\"token\"", "value=\"malformedJSON\"", "value=\"keys\"",
-        ] {
-            #expect(token.contains(fits), "\(fits)")
+        for fits in ["error", "token.claims.1", "token.signature", "malformedJSON", "rotateKeys", "status", "delay"] {
+            #expect(token.contains("name=\"field.effect.\(fits)\""), "\(fits)")
         }
-        for misfit in ["value=\"state\"", "value=\"code\"", "value=\"keySet\""] {
-            #expect(!token.contains(misfit), "\(misfit)")
+        #expect(token.contains("invalid_grant"))
+        for misfit in ["state", "iss", "code", "jwks", "reply.code", "lose"] {
+            #expect(!token.contains("name=\"field.effect.\(misfit)\""), "\(misfit)")
         }
+        // What goes wrong comes before when, in words.
+        let first = try #require(token.range(of: "Error code"))
+        #expect(first.lowerBound < (token.range(of: "Probability")?.lowerBound ?? first.lowerBound))
         let keys = try query("orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/keys"]).text
-        #expect(keys.contains("value=\"keySet\"") && !keys.contains("value=\"error\""))
+        #expect(keys.contains("name=\"field.effect.jwks\"") && !keys.contains("field.effect.error"))
         let authorization = try query(
             "orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/authorize"]
         ).text
-        #expect(authorization.contains("value=\"state\"") && authorization.contains("name=\"otherError\""))
+        #expect(authorization.contains("name=\"field.effect.state\""))
+        // Any of OAuth's errors can be typed, so the field is no menu.
+        #expect(
+            authorization.contains("name=\"field.effect.error\" value=\"\"")
+                || authorization.contains("list=\"options-field.effect.error\""))
+        #expect(
+            !authorization.contains("<select name=\"field.effect.error\"")
+                && token.contains("<select name=\"field.effect.error\""))
         // Another provider's endpoint isn't offered, even if the address names it.
         let mixed = try query("orders/fault", ["provider": "github", "endpoint": "POST appleid.apple.com/auth/token"])
         #expect(!mixed.text.contains("What goes wrong</legend>"))
@@ -56,25 +72,31 @@ import Testing
         "the form orders what it shows, and the control API says so",
         arguments: [
             (
-                ["effect": "error", "error": "invalid_grant", "description": "no"],
+                ["effect.error": "invalid_grant", "effect.description": "no"],
                 #"{"description":"no","error":"invalid_grant"}"#
             ),
-            (["effect": "status", "status": "418", "body": "tea"], #"{"body":"tea","status":418}"#),
-            (["effect": "delay"], #"{"delay":"2s"}"#),
-            (["effect": "status", "delay": "1s"], #"{"delay":"1s","status":503}"#),
-            (["effect": "disconnect", "disconnect": "midBody"], #"{"disconnect":"midBody"}"#),
-            (["effect": "keys", "rotation": "drop"], #"{"rotateKeys":"drop"}"#),
-            (["effect": "malformedJSON"], #"{"malformedJSON":true}"#),
+            (["effect.status": "418", "effect.body": "tea"], #"{"body":"tea","status":418}"#),
+            (
+                ["effect.status": "503", "effect.headers.1": "Retry-After", "effect.headers.1.value": "7"],
+                #"{"headers":{"Retry-After":"7"},"status":503}"#
+            ),
+            (["effect.delay": "2s"], #"{"delay":"2s"}"#),
+            (["effect.status": "503", "effect.delay": "1s"], #"{"delay":"1s","status":503}"#),
+            (["effect.disconnect": "midBody"], #"{"disconnect":"midBody"}"#),
+            (["effect.rotateKeys": "drop"], #"{"rotateKeys":"drop"}"#),
+            (["effect.malformedJSON": "on"], #"{"malformedJSON":true}"#),
             (
                 [
-                    "effect": "token", "claim1": "aud", "claim1Value": "other", "claim2": "email_verified",
-                    "claim2Value": "false", "claim3": "nonce", "claim3Value": "", "signature": "none",
+                    "effect.token.claims.1": "aud", "effect.token.claims.1.value": "other",
+                    "effect.token.claims.2": "email_verified", "effect.token.claims.2.value": "false",
+                    "effect.token.claims.3": "nonce", "effect.token.claims.3.value": "",
+                    "effect.token.signature": "none",
                 ],
                 #"{"token":{"claims":{"aud":"other","email_verified":false,"nonce":null},"signature":"none"}}"#
             ),
         ])
     func effects(fields: [String: String], effect: String) throws {
-        let answer = try fixture.submit("orders/fault", fields.merging(OrdersTests.tokenEndpoint) { $1 })
+        let answer = try fault(fields)
         #expect(answer.status == 303 && answer.location.contains("/_understudy/orders?notice="))
         let fault = try #require(try queued("faults").first)
         let text = try JSONSerialization.data(withJSONObject: fault["effect"] ?? [:], options: .sortedKeys)
@@ -85,12 +107,10 @@ import Testing
 
     @Test("client, fields, times and probability narrow it down")
     func match() throws {
-        _ = try fixture.submit(
-            "orders/fault",
-            [
-                "effect": "error", "error": "invalid_grant", "client": "com.example.web", "after": "2", "forever": "on",
-                "probability": "0.5", "field1": "grant_type", "field1Value": "refresh_token",
-            ].merging(OrdersTests.tokenEndpoint) { $1 })
+        _ = try fault([
+            "effect.error": "invalid_grant", "match.client": "com.example.web", "after": "2", "times.null": "on",
+            "probability": "0.5", "match.fields.1": "grant_type", "match.fields.1.value": "refresh_token",
+        ])
         let fault = try #require(try queued("faults").first)
         let match = try #require(fault["match"] as? [String: Any])
         #expect(match["client"] as? String == "com.example.web")
@@ -103,25 +123,20 @@ import Testing
 
     @Test("what is ordered happens")
     func happens() throws {
-        _ = try fixture.submit(
-            "orders/fault",
-            ["effect": "status", "status": "503"].merging(OrdersTests.tokenEndpoint) { $1 })
+        _ = try fault(["effect.status": "503"])
         let first = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         let second = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         #expect(first.status == 503 && second.status == 400)
         #expect(try fixture.page("orders").text.contains("No outcome and no fault waits"))
     }
 
-    @Test("a refusal comes with its path, its status and the form still filled in")
+    @Test("a refusal stands at its fields, with its status and the form still filled in")
     func refused() throws {
-        let answer = try fixture.submit(
-            "orders/fault",
-            ["effect": "delay", "delay": "soon", "times": "often", "client": "<b>"].merging(OrdersTests.tokenEndpoint) {
-                $1
-            })
+        let answer = try fault(["effect.delay": "soon", "times": "often", "match.client": "<b>"])
         #expect(answer.status == 400)
-        #expect(answer.text.contains("role=\"alert\"") && answer.text.contains("$.effect.delay"))
-        #expect(answer.text.contains("$.times"))
+        #expect(answer.text.contains("role=\"alert\"") && answer.text.contains("id=\"field.effect.delay-fault\""))
+        #expect(answer.text.contains("id=\"field.times-fault\""))
+        #expect(answer.diagnosis.contains("$."))
         #expect(answer.text.contains("value=\"soon\"") && answer.text.contains("value=\"&lt;b&gt;\""))
         #expect(try queued("faults").isEmpty)
         let nowhere = try fixture.submit("orders/fault", ["provider": "apple", "endpoint": "GET nowhere/"])
@@ -130,10 +145,8 @@ import Testing
 
     @Test("the call is shown before it is made, as a command that makes it")
     func preview() throws {
-        let answer = try fixture.submit(
-            "orders/fault",
-            ["effect": "error", "error": "invalid_grant", "description": "it's over", "preview": "1"]
-                .merging(OrdersTests.tokenEndpoint) { $1 })
+        let answer = try fault(
+            ["effect.error": "invalid_grant", "effect.description": "it's over"], ["preview": "1"])
         #expect(answer.status == 200 && answer.text.contains("id=\"sent-json\""))
         // A single quote ends the shell's word, and is written between two words.
         #expect(answer.text.contains(#"it&#39;\&#39;&#39;s over"#))
@@ -145,20 +158,23 @@ import Testing
     @Test("an outcome is ordered with what a person could choose at the provider")
     func outcome() throws {
         let apple = try query("orders/sign-in", ["provider": "apple"]).text
-        #expect(apple.contains("name=\"shareEmail\"") && apple.contains("user_cancelled_authorize"))
+        #expect(apple.contains("name=\"field.shareEmail\"") && apple.contains("user_cancelled_authorize"))
         #expect(apple.contains("<option value=\"ada\">Ada Lovelace, ada@example.com</option>"))
         let github = try query("orders/sign-in", ["provider": "github"]).text
-        #expect(!github.contains("name=\"shareEmail\"") && github.contains("access_denied"))
+        #expect(!github.contains("field.shareEmail") && github.contains("access_denied"))
         let answer = try fixture.submit(
             "orders/sign-in",
             [
-                "provider": "apple", "client": "com.example.app", "account": "grace", "outcome": "approve",
-                "shareEmail": "false", "given": "Amazing", "times": "3",
+                "provider": "apple", "field.client": "com.example.app", "field.account": "grace",
+                "field.outcome": "approve", "field.shareEmail": "false", "field.name.given": "Amazing",
+                "field.times": "3", "field.error": "left over",
             ])
         #expect(answer.status == 303)
         let outcome = try #require(try queued("outcomes").first)
         #expect(outcome["account"] as? String == "grace" && outcome["shareEmail"] as? Bool == false)
         #expect(outcome["name"] as? [String: String] == ["given": "Amazing", "family": ""])
+        // The error belongs to another outcome.
+        #expect(outcome["error"] == nil)
         let page = try fixture.page("orders").text
         #expect(page.contains("3 times") && page.contains("hides the address") && page.contains("Amazing"))
     }
@@ -166,13 +182,14 @@ import Testing
     @Test(
         "an outcome that can't be is refused",
         arguments: [
-            (["provider": "apple", "outcome": "approve", "account": "nobody"], "no account"),
-            (["provider": "apple", "outcome": "error"], "needs the error"),
-            (["provider": "apple", "outcome": "approve", "times": "0"], "$.times"),
+            (["outcome": "approve", "account": "nobody"], "account", "no account"),
+            (["outcome": "error"], "error", "needs the error"),
+            (["outcome": "approve", "times": "0"], "times", "whole number"),
         ])
-    func badOutcome(fields: [String: String], words: String) throws {
-        let answer = try fixture.submit("orders/sign-in", fields)
-        #expect(answer.status == 400)
+    func badOutcome(fields: [String: String], field: String, words: String) throws {
+        let sent = Dictionary(uniqueKeysWithValues: fields.map { ("field.\($0.key)", $0.value) })
+        let answer = try fixture.submit("orders/sign-in", sent.merging(["provider": "apple"]) { $1 })
+        #expect(answer.status == 400 && answer.text.contains("id=\"field.\(field)-fault\""))
         #expect(answer.text.contains("role=\"alert\"") && answer.text.contains(words))
         #expect(try queued("outcomes").isEmpty)
         #expect(try fixture.submit("orders/sign-in", ["provider": "nobody"]).status == 400)
@@ -189,8 +206,8 @@ import Testing
 
     @Test("an order is withdrawn by its button, and a stale button says so")
     func withdraw() throws {
-        _ = try fixture.submit("orders/sign-in", ["provider": "github", "outcome": "cancel"])
-        _ = try fixture.submit("orders/sign-in", ["provider": "google", "outcome": "cancel"])
+        _ = try fixture.submit("orders/sign-in", ["provider": "github", "field.outcome": "cancel"])
+        _ = try fixture.submit("orders/sign-in", ["provider": "google", "field.outcome": "cancel"])
         let id = try #require(try queued("outcomes").first?["id"] as? String)
         #expect(try fixture.submit("orders/withdraw", ["kind": "outcome", "id": id]).status == 303)
         #expect(try queued("outcomes").count == 1)
@@ -206,7 +223,7 @@ import Testing
     func forged() throws {
         let answer = try fixture.client.post(
             "/_understudy/orders/sign-in",
-            form: ["provider": "github", "outcome": "cancel", "formToken": "another"])
+            form: ["provider": "github", "field.outcome": "cancel", "formToken": "another"])
         #expect(answer.status == 403)
         #expect(try queued("outcomes").isEmpty)
     }
@@ -216,7 +233,7 @@ import Testing
 
     private func checkWorlds() throws {
         let answer = try fixture.submit(
-            "orders/sign-in", ["provider": "github", "outcome": "cancel"], world: "w1")
+            "orders/sign-in", ["provider": "github", "field.outcome": "cancel"], world: "w1")
         #expect(answer.location.contains("/~w1/_understudy/orders?notice="))
         #expect(try queued("outcomes").isEmpty)
         #expect(try queued("outcomes", world: "w1").count == 1)

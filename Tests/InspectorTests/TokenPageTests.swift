@@ -23,7 +23,10 @@ import Testing
     func whole() throws {
         let page = try fixture.submit(
             "orders/tokens",
-            ["provider": "apple", "client": "com.example.app", "account": "ada", "nonce": "n", "nonceKind": "raw"])
+            [
+                "provider": "apple", "field.client": "com.example.app", "field.account": "ada", "field.nonce": "n",
+                "hashNonce": "on",
+            ])
         #expect(page.status == 200)
         let made = try token(page)
         #expect(made.claims["aud"] as? String == "com.example.app")
@@ -39,8 +42,9 @@ import Testing
         let page = try fixture.submit(
             "orders/tokens",
             [
-                "provider": "google", "client": "example.apps.googleusercontent.com", "nonce": "n", "signature": "none",
-                "claim1": "aud", "claim1Value": "another", "claim2": "nonce",
+                "provider": "google", "field.client": "example.apps.googleusercontent.com", "field.nonce": "n",
+                "field.signature": "none", "field.claims.1": "aud", "field.claims.1.value": "another",
+                "field.claims.2": "nonce",
             ])
         let made = try token(page)
         #expect(made.header["alg"] as? String == "none" && made.claims["aud"] as? String == "another")
@@ -50,18 +54,21 @@ import Testing
     @Test(
         "what can't be made is refused, with the form as it was",
         arguments: [
-            (["provider": "apple", "client": "com.nobody"], 404, "$.client"),
-            (["provider": "apple", "client": ""], 400, "$.client"),
+            (["provider": "apple", "field.client": "com.nobody"], 404, "field.client-fault"),
+            (["provider": "apple", "field.client": ""], 400, "client"),
             (
-                ["provider": "google", "client": "example.apps.googleusercontent.com", "account": "nobody"], 404,
-                "no account"
+                [
+                    "provider": "google", "field.client": "example.apps.googleusercontent.com",
+                    "field.account": "nobody",
+                ],
+                404, "no account"
             ),
         ])
     func refused(fields: [String: String], status: Int, words: String) throws {
         let page = try fixture.submit("orders/tokens", fields)
         #expect(page.status == status)
         #expect(page.text.contains("role=\"alert\"") && page.text.contains(words))
-        #expect(page.text.contains("value=\"\(fields["client"] ?? "")\""))
+        #expect(page.text.contains("value=\"\(fields["field.client"] ?? "")\""))
         #expect(!page.text.contains("made-token"))
     }
 
@@ -71,7 +78,7 @@ import Testing
         #expect(page.contains("value=\"apple\"") && page.contains("value=\"firebase\""))
         #expect(!page.contains("value=\"github\""))
         let shown = try fixture.submit(
-            "orders/tokens", ["provider": "apple", "client": "com.example.app", "preview": "1"])
+            "orders/tokens", ["provider": "apple", "field.client": "com.example.app", "preview": "1"])
         #expect(shown.text.contains("sent-json") && !shown.text.contains("made-token"))
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
     @Test("worlds are made, reset and deleted, each told by its name")
     func life() throws {
-        #expect(try fixture.submit("worlds", ["name": "w1"]).status == 303)
+        #expect(try fixture.submit("worlds", ["field.name": "w1"]).status == 303)
         _ = try fixture.client.post("/~w1/appleid.apple.com/auth/token", form: [:])
         let page = try fixture.page("worlds").text
         #expect(page.contains("href=\"http://localhost:\(fixture.client.port)/~w1/_understudy/\">w1</a>"))
@@ -25,7 +25,7 @@ import Testing
 
     @Test("a world gets a port of its own, at which its inspector is", .oneProcess("a world's port is one replica's"))
     func port() throws {
-        _ = try fixture.submit("worlds", ["name": "w1", "listen": "0"])
+        _ = try fixture.submit("worlds", ["field.name": "w1", "field.listen": "0"])
         let page = try fixture.page("worlds").text
         let address = try #require(
             page.components(separatedBy: "href=\"http://localhost:").dropFirst().first {
@@ -41,8 +41,8 @@ import Testing
     @Test(
         "what can't be is refused, with the form as it was",
         arguments: [
-            ("worlds", ["name": "a b<"], 400, "$.name"),
-            ("worlds", ["name": "w1", "listen": "70000"], 400, "$.listen"),
+            ("worlds", ["field.name": "a b<"], 400, "id=\"field.name-fault\""),
+            ("worlds", ["field.name": "w1", "field.listen": "70000"], 400, "id=\"field.listen-fault\""),
             ("worlds/delete", ["name": "default"], 409, "makes it afresh"),
             ("worlds/delete", ["name": "nobody"], 404, "there is no world"),
             ("worlds/reset", ["name": "nobody"], 404, "there is no world"),

@@ -53,10 +53,7 @@ extension Inspector {
     func noExchange(_ exchange: Exchange, _ id: String) -> Response {
         let message =
             "No request \(Diagnosis.quote(id)) is in this world's recording: it holds the last \(Recording.countLimit) at most."
-        return page(
-            exchange, .signIns, title: "No such request", status: 404,
-            [.tag("p", [("class", "error")], message), .tag("p", [], .link("All sign-ins", to: exchange.inspector()))]
-        ).diagnosed(Diagnosis(message))
+        return missing(exchange, .signIns, "No such request", message, "All sign-ins")
     }
 
     /// Searches the recording, so don't call it on a worker.
@@ -96,12 +93,11 @@ extension Inspector {
         guard let known else { return noExchange(exchange, id) }
         let document = ExchangeDocument(known, masksSecrets: control.masksSecrets)
         let (request, response) = (known.exchange.request, known.exchange.response)
-        let shown =
+        let (stored, type) =
             ofRequest
-            ? document.shown(body: request.body, type: request.header("Content-Type"))
-            : document.shown(body: response.body, type: response.header("Content-Type"))
+            ? (request.body, request.header("Content-Type")) : (response.body, response.header("Content-Type"))
         let bytes: [UInt8] =
-            switch shown {
+            switch document.shown(body: stored, type: type) {
             case .text(let text): Array(text.utf8)
             case .bytes(let bytes): bytes
             case .withheld: Array("masked".utf8)

@@ -22,84 +22,65 @@ struct MessageColumn {
     private var bodySize: Int { ofRequest ? exchange.requestBodySize : exchange.responseBodySize }
 
     var html: HTML {
-        .tag(
-            "section", [("class", "card exchange-message"), ("aria-labelledby", "\(name)-title")],
-            .tag("h2", [("id", "\(name)-title")], title),
-            .group(ofRequest ? address : answer), .group(cookies), .group(bodyPart),
-            .group(exchange.mail == nil ? headerTable : []))
-    }
-
-    private var title: String {
-        guard exchange.mail == nil else { return ofRequest ? "Conversation" : "Reply" }
-        return ofRequest ? "Request" : "Response"
+        let title = exchange.mail == nil ? name.capitalizedFirst : ofRequest ? "Conversation" : "Reply"
+        return .of(
+            "section.card.exchange-message", ["aria-labelledby": "\(name)-title"],
+            .of("h2#\(name)-title", .text(title)), .group(ofRequest ? address : answer), cookies,
+            .group(bodyPart), exchange.mail == nil ? headerTable : nil)
     }
 
     // MARK: - Address and status
 
     private var address: [HTML] {
         let request = exchange.request
-        if let mail = exchange.mail { return [MailFacts.envelope(mail)] }
-        var parts: [HTML] = [
-            .tag(
-                "p", [("class", "exchange-address")], .tag("strong", [], ShownText.isolated(request.method, limit: 40)),
-                .text(" "),
-                ShownText.code(
-                    "\(exchange.host.map { "https://\($0)" } ?? "")\(document.shown(encoded: exchange.path))"))
-        ]
-        let fields = document.isWithheld ? [] : request.queryForm.fields
-        if !fields.isEmpty {
-            parts.append(FieldTable(caption: "Query", rows: fields.map { ($0.name, document.shown($0.value)) }).html)
-        } else if document.isWithheld, request.query != nil {
-            parts.append(.tag("p", [("class", "soft")], "The query is masked."))
+        if let mail = exchange.mail {
+            // These are the sender and the recipients on which server and client agreed.
+            let sender = mail.sender.map { [("From", $0.isEmpty ? "nobody (a report)" : $0)] } ?? []
+            let rows = sender + mail.recipients.prefix(FieldTable.limit).map { ("To", $0) }
+            return rows.isEmpty ? [] : [FieldTable(caption: "Envelope", rows: rows).html]
         }
-        return parts + nested("request.query")
+        let place = "\(exchange.host.map { "https://\($0)" } ?? "")\(document.shown(encoded: exchange.path))"
+        let fields = document.isWithheld ? [] : request.queryForm.fields
+        let query =
+            document.isWithheld && request.query != nil
+            ? HTML.of("p.soft", "The query is masked.")
+            : FieldTable(caption: "Query", rows: fields.map { ($0.name, document.shown($0.value)) }).htmlIfAny
+        return [
+            .of(
+                "p.exchange-address", .of("strong", ShownText.isolated(request.method, limit: 40)), " ",
+                ShownText.code(place)), query ?? "",
+        ] + nested("request.query")
     }
 
     private var answer: [HTML] {
         let status = exchange.response.status
-        var parts: [HTML] = [
-            .tag("p", [("class", "exchange-address")], .tag("strong", [], "\(status) \(StatusWords.of(status))"))
-        ]
+        var parts: [HTML] = [.of("p.exchange-address", .of("strong", "\(status) \(StatusWords.of(status))"))]
         guard let location = exchange.response.header("Location") else { return parts }
         let shown = document.shown(encoded: location)
-        let mark = shown.firstIndex { $0 == "?" || $0 == "#" }
-        parts.append(
-            .tag(
-                "p", [("class", "exchange-address")], .text("Redirects to "),
-                ShownText.code(mark.map { String(shown[..<$0]) } ?? shown)))
-        let values = mark.map { mark in
-            shown[mark...].split(whereSeparator: { $0 == "?" || $0 == "#" }).flatMap { Form(parsing: $0).fields }
-        }
-        if let values, !values.isEmpty {
-            let caption = mark.map { shown[$0] == "#" } ?? false ? "In its fragment" : "In its query"
-            parts.append(FieldTable(caption: caption, rows: values.map { ($0.name, $0.value) }).html)
-        }
+        let mark = shown.firstIndex { $0 == "?" || $0 == "#" } ?? shown.endIndex
+        let values = shown[mark...].split { $0 == "?" || $0 == "#" }.flatMap { Form(parsing: $0).fields }
+        parts.append(.of("p.exchange-address", "Redirects to ", ShownText.code(String(shown[..<mark]))))
+        let caption = shown[mark...].hasPrefix("#") ? "In its fragment" : "In its query"
+        parts.append(FieldTable(caption: caption, rows: values.map { ($0.name, $0.value) }).htmlIfAny ?? "")
         return parts
     }
 
     // MARK: - Cookies and headers
 
-    private var cookies: [HTML] {
+    private var cookies: HTML? {
         let rows = headers.flatMap { header -> [(String, String)] in
             switch header.name.lowercased() {
             case "cookie" where ofRequest:
-                return header.value.split(separator: ";", maxSplits: 100).map {
-                    MessageColumn.pair($0.drop { $0 == " " })
-                }
-            case "set-cookie" where !ofRequest: return [MessageColumn.pair(header.value[...])]
-            default: return []
+                header.value.split(separator: ";", maxSplits: 100).map { MessageColumn.pair($0.drop { $0 == " " }) }
+            case "set-cookie" where !ofRequest: [MessageColumn.pair(header.value[...])]
+            default: []
             }
         }
-        guard !rows.isEmpty else { return [] }
-        return [
-            FieldTable(
-                caption: ofRequest ? "Cookies" : "Cookies that are set",
-                rows: rows.map { name, value in
-                    // A cookie's value is masked with the whole header.
-                    (name, document.isMasked ? "masked-\(value.utf8.count)" : value)
-                }
-            ).html
-        ]
+        return FieldTable(
+            caption: ofRequest ? "Cookies" : "Cookies that are set",
+            // A cookie's value is masked with the whole header.
+            rows: rows.map { ($0, document.isMasked ? "masked-\($1.utf8.count)" : $1) }
+        ).htmlIfAny
     }
 
     private static func pair(_ text: Substring) -> (String, String) {
@@ -107,46 +88,39 @@ struct MessageColumn {
         return (String(text[..<mark]), String(text[mark...].dropFirst()))
     }
 
-    private var headerTable: [HTML] {
-        guard !headers.isEmpty else { return [] }
+    private var headerTable: HTML? {
+        guard !headers.isEmpty else { return nil }
         let rows = document.shown(headers: headers).filter {
             ![Diagnosis.headerName, Note.headerName].contains($0.name)
         }
-        return [
-            .tag(
-                "details", rows.count <= 8 ? [("open", nil)] : [], .tag("summary", [], "Headers (\(rows.count))"),
-                FieldTable(caption: "Headers", rows: rows.map { ($0.name, $0.value) }, isCaptionSpoken: true).html)
-        ]
+        return .of(
+            "details", ["open": rows.count <= 8], .of("summary", "Headers (\(rows.count))"),
+            FieldTable(caption: "Headers", rows: rows.map { ($0.name, $0.value) }, isCaptionSpoken: true).html)
     }
 
     // MARK: - Body
 
     private var bodyPart: [HTML] {
-        guard bodySize > 0 else { return [.tag("p", [("class", "soft")], "No body.")] }
+        guard bodySize > 0 else { return [.of("p.soft", "No body.")] }
+        let save = HTML.of(
+            "a.button.quiet.small",
+            [
+                "href": page.inspector("requests/\(exchange.id)/\(name)-body"),
+                "download": Inspector.bodyName(exchange.id, ofRequest: ofRequest),
+            ], "Save the \(name)'s body")
         var parts: [HTML] = [
-            .tag(
-                "div", [("class", "row exchange-body-title")], .tag("h3", [], "Body"),
-                .tag(
-                    "span", [("class", "soft small")], .text("\(bodySize) bytes"),
-                    type.map { .group([.text(", "), ShownText.isolated($0, limit: 100)]) } ?? .group([])),
-                document.isWithheld
-                    ? .group([])
-                    : .tag(
-                        "a",
-                        [
-                            ("class", "button quiet small"),
-                            ("href", page.inspector("requests/\(exchange.id)/\(name)-body")),
-                            ("download", Inspector.bodyName(exchange.id, ofRequest: ofRequest)),
-                        ], "Save the \(name)'s body"))
+            .of(
+                "div.row.exchange-body-title", .of("h3", "Body"),
+                .of(
+                    "span.soft.small", "\(bodySize) bytes",
+                    type.map { .group([", ", ShownText.isolated($0, limit: 100)]) }),
+                document.isWithheld ? nil : save)
         ]
         if bodySize > body.count {
-            parts.append(
-                .tag(
-                    "p", [("class", "note warn small")], "Only the first \(body.count) of \(bodySize) bytes were kept.")
-            )
+            parts.append(.of("p.note.warn.small", "Only the first \(body.count) of \(bodySize) bytes were kept."))
         }
         switch document.shown(body: body, type: type) {
-        case .withheld: parts.append(.tag("p", [("class", "soft")], "The body is masked."))
+        case .withheld: parts.append(.of("p.soft", "The body is masked."))
         case .bytes(let bytes): parts += BodyView.bytes(bytes, label: "The \(name)'s body")
         case .text(let text): parts += BodyView.text(text, type: type, label: "The \(name)'s body")
         }
@@ -158,14 +132,14 @@ struct MessageColumn {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings
         let findings = all.filter { $0.place.hasPrefix(place) }.prefix(FieldTable.limit)
-        return findings.compactMap { outer in
-            guard outer.value.contains("=") else { return nil }
+        return findings.filter { $0.value.contains("=") }.compactMap { outer in
             let inner = findings.filter { finding in
                 finding.place.hasPrefix("\(outer.place).") || finding.place.hasPrefix("\(outer.place) → ")
             }
-            guard !inner.isEmpty else { return nil }
-            let rows = inner.map { ($0.name, document.shown($0.value)) }
-            return FieldTable(caption: "Within \(ShownText.plain(outer.name, limit: 60))", rows: rows).html
+            return FieldTable(
+                caption: "Within \(ShownText.plain(outer.name, limit: 60))",
+                rows: inner.map { ($0.name, document.shown($0.value)) }
+            ).htmlIfAny
         }
     }
 }
@@ -208,16 +182,15 @@ enum BodyView {
 
     static func bytes(_ bytes: [UInt8], label: String) -> [HTML] {
         let note = "It isn't UTF-8: its first \(min(bytes.count, HexDump.limit)) bytes are these."
-        return [.tag("p", [("class", "soft small")], note), source(HexDump.text(bytes), label: label)]
+        return [.small(note), source(HexDump.text(bytes), label: label)]
     }
 
-    private static var cut: HTML {
-        .tag("p", [("class", "soft small")], "Only the beginning is shown here: save the body to see the rest.")
-    }
+    private static let cut = HTML.small("Only the beginning is shown here: save the body to see the rest.")
 
     private static func source(_ text: String, label: String) -> HTML {
-        .tag(
-            "pre", [("tabindex", "0"), ("role", "region"), ("aria-label", label)], ShownText.source(text, limit: limit))
+        .of(
+            "pre", ["tabindex": "0", "role": "region", "aria-label": label],
+            .text(ShownText.source(text, limit: limit)))
     }
 }
 
@@ -328,38 +301,30 @@ struct FieldTable {
     /// Whether the caption is only for screen readers.
     var isCaptionSpoken = false
 
+    var htmlIfAny: HTML? { rows.isEmpty ? nil : html }
+
     var html: HTML {
         var size = 0
         let shown = rows.prefix(FieldTable.limit).prefix { row in
             defer { size += min(row.0.utf8.count, 500) + min(row.1.utf8.count, FieldTable.valueLimit) }
             return size < FieldTable.byteLimit
         }
-        let body = shown.map { name, value in
-            HTML.tag(
-                "tr", [], .tag("th", [("scope", "row")], ShownText.isolated(name, limit: 500)),
-                .tag("td", [], FieldTable.value(value)))
-        }
-        let rest = rows.count - shown.count
         return .group([
-            .tag(
-                "table", [("class", "exchange-fields")] + (isCaptionSpoken ? [("aria-label", caption)] : []),
-                isCaptionSpoken ? .group([]) : .tag("caption", [], caption),
-                .element("tbody", attributes: [], children: body)),
-            rest > 0
-                ? .tag("p", [("class", "soft small")], "\(rest) more aren't shown here: the JSON has all of them.")
-                : .group([]),
+            .table(
+                "exchange-fields", [], caption: isCaptionSpoken ? nil : .text(caption),
+                label: isCaptionSpoken ? caption : nil, hasHead: false, headed: true,
+                shown.map { [ShownText.isolated($0, limit: 500), FieldTable.value($1)] }),
+            .more(rows.count - shown.count, "more aren't shown here: the JSON has all of them.") ?? "",
         ])
     }
 
     /// Returns a value. A long one, such as a token, is collapsed, so that the others stay in view.
     private static func value(_ value: String) -> HTML {
-        guard !value.isEmpty else { return .tag("span", [("class", "soft")], "empty") }
+        guard !value.isEmpty else { return .soft("empty") }
         guard value.utf8.count > folded else { return ShownText.code(value) }
-        return .tag(
-            "details", [("class", "exchange-long")],
-            .tag(
-                "summary", [], ShownText.code(Place.shortened(value, to: 20)),
-                .tag("span", [("class", "soft")], " \(value.utf8.count) bytes")),
+        return .of(
+            "details.exchange-long",
+            .of("summary", ShownText.code(Place.shortened(value, to: 20)), .soft(" \(value.utf8.count) bytes")),
             ShownText.code(value, limit: valueLimit))
     }
 }

@@ -36,9 +36,7 @@ extension World {
 extension Inspector {
     /// The types of the rows that the inspector's pages put into worlds.
     package static var rows: [any Row.Type] { [PageNotice.self] }
-}
 
-extension Inspector {
     /// Redirects to the page at `path` below the inspector's address, which says what has changed.
     func changed(_ exchange: Exchange, show path: String, saying text: String) throws -> Response {
         let notice = PageNotice(text, for: path)
@@ -47,19 +45,31 @@ extension Inspector {
     }
 
     /// Returns the notice that the page's address names.
-    func notice(_ exchange: Exchange) throws -> HTML {
+    func notice(_ exchange: Exchange) throws -> HTML? {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
-        guard !name.isEmpty, let text = try exchange.world.takeNotice(name, on: page) else { return .group([]) }
-        return .tag("p", [("class", "note good"), ("role", "status")], ShownText.isolated(text, limit: 2_000))
+        guard !name.isEmpty, let text = try exchange.world.takeNotice(name, on: page) else { return nil }
+        return .of("p.note.good", ["role": "status"], ShownText.isolated(text, limit: 2_000))
     }
 
-    /// Returns a note that says why something wasn't done.
-    func refusal(_ message: String?) -> HTML {
-        guard let message else { return .group([]) }
-        return .tag(
-            "p", [("class", "note bad"), ("role", "alert")], .tag("strong", [], "Nothing was changed. "),
-            ShownText.isolated(message, limit: 2_000))
+    /// Returns the reasons why nothing was done, to be shown above the form, which stays filled in.
+    func refusalNote(_ refusal: CallRefusal?) -> HTML? {
+        guard let refusal else { return nil }
+        let lines = refusal.faults.map { fault in
+            HTML.group([
+                fault.path.map { .group([.of("code", .text($0)), ": "]) } ?? "",
+                .of("span.text", .text(ShownText.source(fault.message))),
+            ])
+        }
+        return .of(
+            "div.note.bad", ["role": "alert"], .of("p", .of("strong", "Nothing was changed.")), .list("ul", lines),
+            refusal.more.map { .of("p", .text($0)) })
+    }
+
+    /// Returns a page after a refusal, with the refusal as its diagnosis.
+    func refused(_ page: Response, _ refusal: CallRefusal?) -> Response {
+        guard page.status >= 400 else { return page }
+        return page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form offers"))
     }
 }
 

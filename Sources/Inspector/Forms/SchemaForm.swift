@@ -2,81 +2,99 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A form for an object, made from its schema: a control for each field, with the field's meaning. It submits only the
-/// fields that the person has changed, so that changes by others in the meantime stay.
+/// A form for an object, drawn from its schema: a control for each field, labelled in words, with the field's meaning
+/// as its hint. It reads the fields that the person has changed, so that changes by others in the meantime stay.
 struct SchemaForm: Sendable {
     /// A field that has a control: its path in the object, and its declaration.
     struct Leaf: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// The name in issues, without `$.`, and in the form.
+        /// The name in issues, without `$.`.
         var name: String { path.joined(separator: ".") }
+        /// The name of its control.
+        var control: String { "field.\(name)" }
         var isNullable: Bool {
             if case .nullable = field.schema { true } else { false }
         }
         var schema: Schema {
             if case .nullable(let schema) = field.schema { schema } else { field.schema }
         }
-    }
+        /// Whether `null` means something else than the default.
+        var hasNull: Bool { isNullable && field.fallback.map { !$0.isNull } ?? false }
 
-    /// A field of the object itself, or those of one of its members, in the order of the schema.
-    struct Group: Sendable {
-        let name: String?
-        let leaves: [Leaf]
+        func isWithin(_ name: String) -> Bool { self.name == name || self.name.hasPrefix("\(name).") }
+
+        /// Whether it is a box to tick.
+        var isBox: Bool {
+            if case .boolean = field.schema { true } else { false }
+        }
     }
 
     /// An issue with an input, and the path of its field; `nil` if it has none.
     typealias Fault = (path: String?, message: String)
 
-    let groups: [Group]
+    /// A group of fields, by their names or those of objects around them. A field belongs to the first group that
+    /// names it.
+    typealias Section = (title: String?, isFolded: Bool, names: [String])
+
+    let leaves: [Leaf]
     /// The present values of the fields; `nil` for a new object.
     let values: JSONObject?
     /// The values of the fields when the form was made that has been sent.
-    private(set) var earlier: JSONObject?
-    private(set) var sent: Form?
+    private let earlier: JSONObject?
+    let sent: Form?
     var faults: [Fault] = []
-    /// The prefix of a control's name, before the name of its field.
-    private static let prefix = "field."
+    /// Labels of fields, in place of the names of members in words.
+    var labels: [String: String] = [:]
+    /// Values that are offered for fields, and names for the members of maps.
+    var offers: [String: [Option]] = [:]
+    /// The fields that take no other values than those that are offered.
+    var closed: Set<String> = []
+    /// The address at which a script searches while a person types into the field `account`.
+    var search: String?
+
     private static let earlierName = "earlier"
 
-    /// Makes a form; without `values`, for a new object. `fixed` is the field that can't be changed: only a new object
-    /// has it.
-    init(_ schema: Schema, values: JSONObject?, fixed: String, sent: Form? = nil) {
+    /// Makes a form of the fields that are shown; without `values`, for a new object.
+    init(_ schema: Schema, values: JSONObject? = nil, sent: Form? = nil, _ isShown: (Leaf) -> Bool) {
         self.values = values
         self.sent = sent
         earlier = sent?[SchemaForm.earlierName].flatMap { try? JSONValue(parsing: $0, limits: .answer) }?.object
-        groups = SchemaForm.groups(schema) { values == nil || $0 != fixed }
+        leaves = SchemaForm.leaves(schema, []).filter(isShown)
     }
 
-    private static func groups(_ schema: Schema, _ isShown: (String) -> Bool) -> [Group] {
-        guard case .object(let members) = schema else { return [] }
-        return members.fields.filter { isShown($0.name) }.map { field in
-            guard case .object(let inner) = field.schema else {
-                return Group(name: nil, leaves: [Leaf(path: [field.name], field: field)])
-            }
-            let leaves = inner.fields.map { Leaf(path: [field.name, $0.name], field: $0) }
-            return Group(name: field.name, leaves: leaves)
+    private static func leaves(_ schema: Schema, _ path: [String]) -> [Leaf] {
+        schema.fields.flatMap { field -> [Leaf] in
+            let leaf = Leaf(path: path + [field.name], field: field)
+            return leaf.schema.fields.isEmpty ? [leaf] : leaves(leaf.schema, leaf.path)
         }
     }
 
-    private var leaves: [Leaf] { groups.flatMap(\.leaves) }
-
     // MARK: - Input
+
+    private struct Unreadable: Error { let message: String }
 
     /// Returns the form's changes, as a JSON Merge Patch, or a whole new object. Inputs that should be JSON and aren't
     /// are faults.
     mutating func patch() -> JSONObject {
-        guard let sent else { return JSONObject() }
         var patch = JSONObject()
-        for leaf in leaves where isChanged(leaf, sent) {
+        guard let sent else { return patch }
+        for leaf in leaves {
             do throws(Unreadable) {
-                let value = try SchemaForm.value(of: leaf, sent[SchemaForm.prefix + leaf.name])
-                if value.isNull, values == nil { continue }
-                patch.set(value, at: leaf.path)
+                if let value = try input(leaf, sent) { patch.set(value, at: leaf.path[...]) }
             } catch { faults.append((path: "$.\(leaf.name)", message: error.message)) }
         }
         return patch
+    }
+
+    /// Returns the value that the person has given to a field; `nil` if it is as it was.
+    private func input(_ leaf: Leaf, _ sent: Form) throws(Unreadable) -> JSONValue? {
+        if let inner = rowSchema(leaf) { return SchemaForm.rows(leaf, inner, sent) }
+        if values == nil, leaf.hasNull, sent["\(leaf.control).null"] != nil { return .null }
+        guard isChanged(leaf, sent) else { return nil }
+        let value = try SchemaForm.value(of: leaf, sent[leaf.control])
+        return value.isNull && values == nil ? nil : value
     }
 
     /// Adds faults for fields that both this form and another person have changed since it was made.
@@ -84,41 +102,38 @@ struct SchemaForm: Sendable {
         guard let sent, let earlier, let values else { return }
         for leaf in leaves where isChanged(leaf, sent) {
             let (before, now) = (SchemaForm.text(of: leaf, in: earlier), SchemaForm.text(of: leaf, in: values))
-            guard before != now, sent[SchemaForm.prefix + leaf.name].map(SchemaForm.normalized) != now else { continue }
+            guard before != now, sent[leaf.control].map(SchemaForm.normalized) != now else { continue }
             let shown = now.isEmpty ? "nothing" : ShownText.plain(now)
-            faults.append(
-                (
-                    path: "$.\(leaf.name)",
-                    message: "somebody else has changed it to \(shown) since: save again to replace that"
-                ))
+            let message = "somebody else has changed it to \(shown) since: save again to replace that"
+            faults.append((path: "$.\(leaf.name)", message: message))
         }
     }
 
     /// Whether the input differs from the value with which the form was made.
     private func isChanged(_ leaf: Leaf, _ sent: Form) -> Bool {
-        let input = sent[SchemaForm.prefix + leaf.name]
-        if case .boolean = leaf.schema, !leaf.isNullable {
-            return (input != nil) != SchemaForm.flag(of: leaf, in: earlier ?? values)
-        }
+        let input = sent[leaf.control]
+        if leaf.isBox { return (input != nil) != SchemaForm.flag(of: leaf, in: earlier ?? values) }
         guard let input else { return false }
         let before = (earlier ?? values).map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)
         return SchemaForm.normalized(input) != SchemaForm.normalized(before)
     }
 
-    private struct Unreadable: Error { let message: String }
-
     private static func value(of leaf: Leaf, _ input: String?) throws(Unreadable) -> JSONValue {
-        if case .boolean = leaf.schema, !leaf.isNullable { return .bool(input != nil) }
+        if leaf.isBox { return .bool(input != nil) }
         let text = normalized(input ?? "")
         guard !text.isEmpty else { return .null }
         switch leaf.schema {
-        case .text, .choice: return .string(text)
+        case .text, .choice, .either(_, .choice): return .string(text)
         case .boolean: return .bool(text == "true")
         // A text that isn't a number is refused with a sentence about the field.
-        case .integer: return Int64(text).map { .integer($0) } ?? .string(text)
+        case .integer, .number:
+            let digits = text.filter { !$0.isWhitespace }
+            if let whole = Int64(digits) { return .integer(whole) }
+            return Double(digits).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
         case .set(of: .text), .set(of: .choice):
             let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
             return .array(lines.map { .string(String($0)) })
+        case .any: return read(text)
         default:
             do { return try JSONValue(parsing: text) } catch {
                 throw Unreadable(message: "this can't be read as JSON: \(error)")
@@ -126,17 +141,44 @@ struct SchemaForm: Sendable {
         }
     }
 
+    /// Returns a text that is JSON as its value, and any other as a text.
+    private static func read(_ text: String) -> JSONValue {
+        (try? JSONValue(parsing: Array(text.utf8), limits: .control)) ?? .string(text)
+    }
+
     /// Adds faults for the values in `patch` that the schema doesn't allow.
     mutating func check(_ patch: JSONObject, against schema: Schema) {
         let kept = JSONObject(patch.members.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
-        let json = LocatedJSON(.object(kept), file: "form")
-        faults += schema.issues(in: json).map { (path: $0.path, message: $0.message) }
+        faults += schema.issues(in: LocatedJSON(.object(kept), file: "form")).map { ($0.path, $0.message) }
+    }
+
+    // MARK: - Maps
+
+    /// The number of rows for the members of a map.
+    private static let rowCount = 4
+
+    /// Returns the schema of a map's values if the map has rows of a name and a value each.
+    private func rowSchema(_ leaf: Leaf) -> Schema? {
+        guard offers[leaf.name] != nil, case .map(let inner) = leaf.schema else { return nil }
+        return inner
+    }
+
+    /// Returns the members of a map. Where any JSON is allowed, a value is read as JSON, and an empty one is `null`.
+    private static func rows(_ leaf: Leaf, _ inner: Schema, _ sent: Form) -> JSONValue? {
+        let isAny = if case .any = inner { true } else { false }
+        var members = JSONObject()
+        for number in 1...rowCount {
+            guard let key = sent["\(leaf.control).\(number)"], !key.isEmpty else { continue }
+            let text = sent["\(leaf.control).\(number).value"] ?? ""
+            members[key] = !isAny ? .string(text) : text.isEmpty ? .null : read(text)
+        }
+        return members.isEmpty ? nil : .object(members)
     }
 
     // MARK: - Texts of values
 
     /// Returns the text of a value in its control.
-    static func text(of leaf: Leaf, in object: JSONObject) -> String {
+    private static func text(of leaf: Leaf, in object: JSONObject) -> String {
         guard let value = object.value(at: leaf.path), !value.isNull else { return "" }
         switch (leaf.schema, value) {
         case (.text, .string(let text)), (.choice, .string(let text)): return text
@@ -169,20 +211,21 @@ struct SchemaForm: Sendable {
     }
 
     /// Returns the text in the control of a field: the input, if the person changed it, or the present value.
-    func shown(_ leaf: Leaf) -> String {
-        if let sent, isChanged(leaf, sent), let input = sent[SchemaForm.prefix + leaf.name] { return input }
+    private func shown(_ leaf: Leaf) -> String {
+        if let sent, isChanged(leaf, sent), let input = sent[leaf.control] { return input }
         return values.map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)
     }
 
-    func isChecked(_ leaf: Leaf) -> Bool {
-        if let sent, isChanged(leaf, sent) { return sent[SchemaForm.prefix + leaf.name] != nil }
+    /// Whether a field's box is ticked.
+    private func isChecked(_ leaf: Leaf) -> Bool {
+        if let sent, isChanged(leaf, sent) { return sent[leaf.control] != nil }
         return SchemaForm.flag(of: leaf, in: values)
     }
 
     // MARK: - Faults
 
     /// Returns the faults of a field, with those of values within it.
-    func faults(of leaf: Leaf) -> [String] { faults.filter { isAbout(leaf, $0) }.map(\.message) }
+    private func faults(of leaf: Leaf) -> [String] { faults.filter { isAbout(leaf, $0) }.map(\.message) }
 
     private func isAbout(_ leaf: Leaf, _ fault: Fault) -> Bool {
         guard let path = fault.path, path.hasPrefix("$.\(leaf.name)") else { return false }
@@ -190,125 +233,163 @@ struct SchemaForm: Sendable {
     }
 
     /// The faults that belong to no field.
-    var otherFaults: [String] {
+    private var otherFaults: [String] {
         faults.filter { fault in !leaves.contains { isAbout($0, fault) } }.map { fault in
             fault.path.map { $0 == "$" ? fault.message : "\($0): \(fault.message)" } ?? fault.message
         }
     }
 
-    /// Returns the name of a field's control.
-    static func controlName(_ leaf: Leaf) -> String { prefix + leaf.name }
-
-    /// A hidden field with the present values, to compare the next input with.
-    var memory: HTML {
-        values.map { HTML.hidden(SchemaForm.earlierName, JSONValue.object($0).text) } ?? .group([])
+    /// The diagnosis of a page that shows the form again.
+    var diagnosis: Diagnosis? {
+        faults.first.map { fault in Diagnosis("\(fault.path.map { "\($0): " } ?? "")\(fault.message)") }
     }
 }
 
 extension JSONObject {
-    func value(at path: [String]) -> JSONValue? {
+    fileprivate func value(at path: [String]) -> JSONValue? {
         path.dropFirst().reduce(path.first.flatMap { self[$0] }) { $0?[$1] }
     }
 
-    /// Sets a value. Paths have one or two names.
-    fileprivate mutating func set(_ value: JSONValue, at path: [String]) {
+    fileprivate mutating func set(_ value: JSONValue, at path: ArraySlice<String>) {
         guard let first = path.first else { return }
         guard path.count > 1 else { return self[first] = value }
         var inner = self[first]?.object ?? JSONObject()
-        inner[path[1]] = value
+        inner.set(value, at: path.dropFirst())
         self[first] = .object(inner)
     }
 }
 
-// The HTML of a form that is made from a schema.
+// The HTML of a form.
 
 extension SchemaForm {
-    /// Returns all controls. `titles` are headings of groups, by the names of their members; groups without one are
-    /// shown with the object's own fields.
-    func controls(titles: [String: String]) -> [HTML] {
-        let (own, named) = (
-            groups.filter { $0.name.flatMap { titles[$0] } == nil },
-            groups.filter { $0.name.flatMap { titles[$0] } != nil }
-        )
-        let first = HTML.element(
-            "div", attributes: [(name: "class", value: "card fields")],
-            children: own.flatMap { group in group.leaves.map { control($0) } })
-        return [memory, summary, first]
-            + named.map { group in
-                let isOpen = group.leaves.contains { !faults(of: $0).isEmpty }
-                return .tag(
-                    "details", [("class", "card")] + (isOpen ? [("open", nil)] : []),
-                    .tag(
-                        "summary", [], .tag("strong", [], group.name.flatMap { titles[$0] } ?? "")),
-                    .element(
-                        "div", attributes: [(name: "class", value: "fields people-group")],
-                        children: group.leaves.map { control($0, isTitled: true) }))
-            }
-    }
-
-    /// A note in front of all fields that something is wrong.
-    private var summary: HTML {
-        guard !faults.isEmpty else { return .group([]) }
+    /// Returns what goes in front of the controls: a hidden field with the present values, to compare the next input
+    /// with, and a note if something is wrong.
+    private var start: [HTML] {
+        var parts = values.map { [HTML.hidden(SchemaForm.earlierName, JSONValue.object($0).text)] } ?? []
+        guard !faults.isEmpty else { return parts }
         let others = otherFaults
         let count = faults.count - others.count
         let place =
             count == 0 ? [] : [count == 1 ? "One field can't be used as it is." : "\(count) fields can't be used."]
-        return .element(
-            "div", attributes: [(name: "class", value: "note bad"), (name: "role", value: "alert")],
-            children: [.tag("strong", [], "Nothing was changed. ")]
-                + (place + others).map { .tag("span", [], ShownText.isolated($0, limit: 600), .text(" ")) })
+        parts.append(
+            .of(
+                "div.note.bad", ["role": "alert"], .of("strong", "Nothing was changed. "),
+                .group((place + others).map { .of("span", ShownText.isolated($0, limit: 600), " ") })))
+        return parts
     }
 
-    private func control(_ leaf: Leaf, isTitled: Bool = false) -> HTML {
-        let (id, faults) = (SchemaForm.controlName(leaf), faults(of: leaf))
-        var common: [(String, String?)] = [
-            ("id", id), ("name", id), ("aria-describedby", "\(id)-about" + (faults.isEmpty ? "" : " \(id)-fault")),
-        ]
-        if !faults.isEmpty { common.append(("aria-invalid", "true")) }
-        // Under a provider's name the member's own name is enough.
-        let label = isTitled ? leaf.path.last ?? "" : leaf.name
-        let isCheck = if case .boolean = leaf.schema { !leaf.isNullable } else { false }
-        let about = HTML.tag("p", [("class", "soft small"), ("id", "\(id)-about")], leaf.field.about)
-        let notes = faults.map { HTML.tag("p", [("class", "error small")], ShownText.isolated($0, limit: 600)) }
-        let noted = HTML.element("div", attributes: [(name: "id", value: "\(id)-fault")], children: notes)
-        let isWide = input(leaf, common).isWide
-        return .tag(
-            "div", [("class", isWide ? "people-field people-wide" : "people-field")],
-            isCheck
-                ? .tag("label", [("class", "choice")], input(leaf, common).html, .tag("strong", [], label))
-                : .tag("label", [], .tag("span", [], label), input(leaf, common).html),
-            about, notes.isEmpty ? .group([]) : noted)
-    }
-
-    private func input(_ leaf: Leaf, _ common: [(String, String?)]) -> (html: HTML, isWide: Bool) {
-        switch leaf.schema {
-        case .boolean where leaf.isNullable: return (select(leaf, common, ["true", "false"]), false)
-        case .boolean:
-            let checked: [(String, String?)] = isChecked(leaf) ? [("checked", nil)] : []
-            return (.tag("input", [("type", "checkbox")] + common + checked), false)
-        case .choice(let names): return (select(leaf, common, names), false)
-        case .text, .integer, .number:
-            var attributes: [(String, String?)] = [("type", "text"), ("value", shown(leaf)), ("autocomplete", "off")]
-            if case .integer = leaf.schema { attributes.append(("inputmode", "numeric")) }
-            if leaf.field.isRequired { attributes.append(("required", nil)) }
-            if let fallback = leaf.field.fallback, !fallback.isNull {
-                attributes.append(("placeholder", fallback.string ?? fallback.text))
+    /// Returns all controls in their sections; fields that no section names come last.
+    func controls(_ sections: [Section]) -> [HTML] {
+        var rest = leaves
+        let parts = (sections + [(nil, false, rest.map(\.name))]).compactMap { section -> HTML? in
+            var controls: [HTML] = []
+            var isOpen = false
+            for name in section.names {
+                for leaf in rest where leaf.isWithin(name) {
+                    // Under the heading of an object the member's own name is enough.
+                    let depth = leaf.name == name ? leaf.path.count - 1 : name.split(separator: ".").count
+                    controls.append(control(leaf, leaf.path.dropFirst(depth).joined(separator: " ")))
+                    isOpen = isOpen || !faults(of: leaf).isEmpty || values == nil && isFilled(leaf)
+                }
+                rest.removeAll { $0.isWithin(name) }
             }
-            return (.tag("input", common + attributes + [("dir", "auto")]), false)
-        case .set(of: .text), .set(of: .choice):
-            return (.tag("textarea", common + [("rows", "3"), ("placeholder", "one a line")], shown(leaf)), false)
-        default:
-            return (.tag("textarea", common + [("rows", "5"), ("placeholder", "JSON")], shown(leaf)), true)
+            guard !controls.isEmpty else { return nil }
+            let fields = HTML.of("div.fields", .group(controls))
+            guard let title = section.title else { return .of("div.card", fields) }
+            return section.isFolded
+                ? .of("details.card", ["open": isOpen], .of("summary", .of("strong", .text(title))), fields)
+                : .of("fieldset", .of("legend", .text(title)), fields)
         }
+        return start + parts
     }
 
-    private func select(_ leaf: Leaf, _ common: [(String, String?)], _ names: [String]) -> HTML {
-        let shown = shown(leaf)
-        let options = ((leaf.isNullable || leaf.field.fallback?.string == nil ? [""] : []) + names).map { name in
-            HTML.tag(
-                "option", [("value", name)] + (name == shown ? [("selected", nil)] : []),
-                name.isEmpty ? "not said" : name)
+    private func isFilled(_ leaf: Leaf) -> Bool {
+        guard let sent else { return false }
+        do { return try input(leaf, sent) != nil } catch { return true }
+    }
+
+    /// Returns the name of a member in words: "Share email".
+    static func words(_ name: String) -> String {
+        let parts = name.replacing(#/([a-z0-9])([A-Z])/#) { "\($0.1) \($0.2)" }.split { " _.".contains($0) }
+        return parts.map { part in
+            ["id", "url", "uri", "jwt"].contains(part.lowercased()) || part.allSatisfy(\.isUppercase)
+                ? part.uppercased() : part.lowercased()
+        }.joined(separator: " ").capitalizedFirst
+    }
+
+    private func control(_ leaf: Leaf, _ name: String) -> HTML {
+        let (id, faults) = (leaf.control, faults(of: leaf))
+        let label = labels[leaf.name] ?? SchemaForm.words(name)
+        let common: Attributes = [
+            "id": id, "aria-describedby": "\(id)-about" + (faults.isEmpty ? "" : " \(id)-fault"),
+            "aria-invalid": faults.isEmpty ? nil : "true",
+        ]
+        let about = HTML.of("p.soft.small", ["id": "\(id)-about"], .prose(leaf.field.about))
+        let notes = faults.map { HTML.of("p.error.small", ShownText.isolated($0, limit: 600)) }
+        let fault = notes.isEmpty ? nil : HTML.of("div", ["id": "\(id)-fault"], .group(notes))
+        if leaf.isBox {
+            let box = common.after(["type": "checkbox", "name": id, "value": "on", "checked": isChecked(leaf)])
+            return .of(
+                "div.people-field", .of("label.choice", .of("input", box), .of("strong", .text(label))), about, fault)
         }
-        return .element("select", attributes: common.map { (name: $0.0, value: $0.1) }, children: options)
+        if rowSchema(leaf) != nil {
+            return .of(
+                "div.people-field.people-wide", ["role": "group", "aria-label": label], .of("strong", .text(label)),
+                about, fault,
+                rows(leaf, label))
+        }
+        let (input, isWide) = input(leaf, common)
+        let never = HTML.choice("Every time", "\(id).null", isChosen: sent?["\(id).null"] != nil)
+        return .of(
+            "div.people-field\(isWide ? ".people-wide" : "")", .of("label", .of("span", .text(label)), input), about,
+            fault,
+            leaf.hasNull && values == nil ? never : nil)
+    }
+
+    private func rows(_ leaf: Leaf, _ label: String) -> HTML {
+        let list = "options-\(leaf.control)"
+        let rows = (1...SchemaForm.rowCount).map { number -> HTML in
+            let name = "\(leaf.control).\(number)"
+            return .of(
+                "div.orders-row",
+                .input(
+                    name, sent?[name] ?? "",
+                    ["list": list, "aria-label": "\(label): name \(number)", "placeholder": "name"]),
+                .input(
+                    "\(name).value", sent?["\(name).value"] ?? "",
+                    ["aria-label": "\(label): value \(number)", "placeholder": "value"]))
+        }
+        return .group(rows + [.of("datalist", ["id": list], .options(offers[leaf.name] ?? []))])
+    }
+
+    private func input(_ leaf: Leaf, _ common: Attributes) -> (html: HTML, isWide: Bool) {
+        let (name, text, offered) = (leaf.control, shown(leaf), offers[leaf.name])
+        func select(_ options: [Option]) -> (html: HTML, isWide: Bool) {
+            let hasNone = leaf.isNullable || !leaf.field.isRequired && leaf.field.fallback?.string == nil
+            return (.select(name, (hasNone ? [("", "not said")] : []) + options, chosen: text, common), false)
+        }
+        switch leaf.schema {
+        case .boolean: return select([("true", "yes"), ("false", "no")])
+        case .choice(let names), .either(_, .choice(let names)):
+            return select(offered ?? names.map { ($0, SchemaForm.words($0).lowercased()) })
+        case .text, .integer, .number:
+            if let offered, closed.contains(leaf.name) { return select(offered) }
+            let fallback = leaf.field.fallback.flatMap { $0.isNull ? nil : $0.string ?? $0.text }
+            let isWhole = if case .integer = leaf.schema { true } else { false }
+            let list = offered.map { _ in "options-\(name)" }
+            let input = HTML.input(
+                name, text,
+                common.after([
+                    "inputmode": isWhole ? "numeric" : nil, "required": leaf.field.isRequired, "placeholder": fallback,
+                    "dir": "auto", "list": list, "data-search": leaf.name == "account" ? search : nil,
+                ]))
+            return (.group([input] + (offered.map { [.of("datalist", ["id": list], .options($0))] } ?? [])), false)
+        case .set(of: .text), .set(of: .choice):
+            return (.textarea(name, text, rows: 3, common.after(["placeholder": "one a line"])), false)
+        default:
+            let isAny = if case .any = leaf.schema { true } else { false }
+            let hint = isAny ? "a text, or JSON" : "JSON"
+            return (.textarea(name, text, rows: isAny ? 3 : 5, common.after(["placeholder": hint])), true)
+        }
     }
 }

@@ -19,43 +19,22 @@ extension Document {
     /// link. Rows of tables have the IDs `row-1`, `row-2` and so on, through all tables of the page.
     func html(link: (String) -> String?) -> [HTML] {
         var row = 0
+        func inline(_ text: String) -> HTML { .group(Document.inline(text, link)) }
         return blocks.dropFirst(blocks.first.map(Document.isHeading) ?? false ? 1 : 0).map { block in
             switch block {
             case .heading(let level, let text):
-                return .element(
-                    "h\(min(max(level, 2), 4))", attributes: [(name: "id", value: Document.anchor(text))],
-                    children: Document.inline(text, link))
-            case .paragraph(let text):
-                return .element("p", attributes: [], children: Document.inline(text, link))
-            case .list(let items):
-                return .element(
-                    "ul", attributes: [],
-                    children: items.map { .element("li", attributes: [], children: Document.inline($0, link)) })
-            case .code(let text):
-                return .tag("pre", [("tabindex", "0")], .tag("code", [], text))
+                return .of("h\(min(max(level, 2), 4))", ["id": Document.anchor(text)], inline(text))
+            case .paragraph(let text): return .of("p", inline(text))
+            case .list(let items): return .list("ul", items.map(inline))
+            case .code(let text): return .of("pre", ["tabindex": "0"], .of("code", .text(text)))
             case .table(let head, let rows):
-                let cells = rows.map { cells -> HTML in
+                let rows = rows.map { cells in
                     row += 1
-                    return .element(
-                        "tr", attributes: [(name: "id", value: "row-\(row)")],
-                        children: zip(cells, head).map { cell, name in
-                            .element(
-                                "td", attributes: [(name: "data-label", value: name)],
-                                children: Document.inline(cell, link))
-                        })
+                    var line = HTML.Row(["id": "row-\(row)"])
+                    line.cells = zip(cells, head).map { cell, _ in inline(cell) }
+                    return line
                 }
-                return .tag(
-                    "table", [("class", "stack")],
-                    .tag(
-                        "thead", [],
-                        .element(
-                            "tr", attributes: [],
-                            children: head.map { name in
-                                .element(
-                                    "th", attributes: [(name: "scope", value: "col")],
-                                    children: Document.inline(name, link))
-                            })),
-                    .element("tbody", attributes: [], children: cells))
+                return .table("stack", head, rows)
             }
         }
     }
@@ -84,12 +63,12 @@ extension Document {
         while let character = rest.first {
             if character == "`", let end = rest.dropFirst().firstIndex(of: "`") {
                 flush()
-                output.append(.tag("code", [], String(rest[rest.index(after: rest.startIndex)..<end])))
+                output.append(.of("code", .text(String(rest[rest.index(after: rest.startIndex)..<end]))))
                 rest = rest[rest.index(after: end)...]
             } else if rest.hasPrefix("**"), let end = rest.dropFirst(2).firstRange(of: "**") {
                 flush()
                 let body = String(rest.dropFirst(2)[..<end.lowerBound])
-                output.append(.element("strong", attributes: [], children: inline(body, link)))
+                output.append(.of("strong", .group(inline(body, link))))
                 rest = rest[end.upperBound...]
             } else if rest.hasPrefix("!["),
                 let end = rest.firstRange(of: "](").flatMap({ middle in
@@ -102,12 +81,9 @@ extension Document {
                 let end = rest[middle.upperBound...].firstIndex(of: ")")
             {
                 flush()
-                let words = inline(String(rest.dropFirst()[..<middle.lowerBound]), link)
-                if let url = link(String(rest[middle.upperBound..<end])) {
-                    output.append(.element("a", attributes: [(name: "href", value: url)], children: words))
-                } else {
-                    output += words
-                }
+                let words = HTML.group(inline(String(rest.dropFirst()[..<middle.lowerBound]), link))
+                output.append(
+                    link(String(rest[middle.upperBound..<end])).map { .of("a", ["href": $0], words) } ?? words)
                 rest = rest[rest.index(after: end)...]
             } else {
                 plain.append(character)

@@ -41,87 +41,69 @@ extension Inspector {
     /// Answers with the pages in README's groups, or with the sections that a search finds.
     private func helpIndex(_ exchange: Exchange) -> Response {
         let wanted = exchange.request.queryForm["q"] ?? ""
-        let search = HTML.tag(
-            "form",
-            [
-                ("method", "get"), ("action", exchange.inspector("help")), ("role", "search"),
-                ("class", "row help-search"),
-            ],
-            .tag(
-                "label", [], .tag("span", [("class", "spoken")], "Search the documentation"),
-                .tag(
-                    "input",
-                    [
-                        ("type", "search"), ("name", "q"), ("value", wanted), ("maxlength", "100"),
-                        ("placeholder", "nonce, invalid_grant, Playwright, …"),
-                    ])), .tag("button", [("class", "quiet")], "Search"))
-        let found = wanted.allSatisfy(\.isWhitespace) ? helpGroups(exchange) : helpResults(exchange, wanted)
-        return page(exchange, .help, title: "Help", [search] + found)
+        let search = search(
+            exchange, "row.help-search", at: "help",
+            .of(
+                "label", .spoken("Search the documentation"),
+                .input(
+                    "q", wanted, type: "search",
+                    ["maxlength": "100", "placeholder": "nonce, invalid_grant, Playwright, …"])))
+        let isEmpty = wanted.allSatisfy(\.isWhitespace)
+        return page(
+            exchange, .help, title: "Help", [search] + (isEmpty ? groups(exchange) : results(exchange, wanted)))
     }
 
-    private func helpGroups(_ exchange: Exchange) -> [HTML] {
+    private func groups(_ exchange: Exchange) -> [HTML] {
         let blocks = Documents.readme.value.blocks.drop { $0 != .heading(level: 2, "Where to go on") }
         let cards = blocks.compactMap { block -> HTML? in
             guard case .paragraph(let text) = block, text.hasPrefix("**"), let end = text.firstRange(of: ":** ") else {
                 return nil
             }
             let items = text[end.upperBound...].split(separator: " · ").map { item -> HTML in
-                .element(
-                    "li", attributes: [],
-                    children: Document.inline(String(item)) { link in
+                .group(
+                    Document.inline(String(item)) { link in
                         Inspector.address(of: link, in: "..").map { exchange.inspector($0) }
                     })
                 // Files that the daemon doesn't have are left out.
             }.filter { $0.fragment.contains("href") }
-            return .tag(
-                "section", [("class", "card")], .tag("h2", [], String(text[..<end.lowerBound].dropFirst(2))),
-                .element("ul", attributes: [], children: items))
+            return .card(String(text[..<end.lowerBound].dropFirst(2)), .list("ul", items))
         }
-        return [.element("div", attributes: [(name: "class", value: "cards help-groups")], children: cards)]
+        return [.of("div.cards.help-groups", .group(cards))]
     }
 
-    private func helpResults(_ exchange: Exchange, _ wanted: String) -> [HTML] {
-        let found = Documents.search(wanted).prefix(20)
-        guard !found.isEmpty else {
-            return [
-                .tag("p", [("class", "empty")], "No page has all of these words.")
-            ] + helpGroups(exchange)
-        }
-        let items = found.map { section -> HTML in
+    /// Returns the sections that a search has found, or all pages if there are none.
+    private func results(_ exchange: Exchange, _ wanted: String) -> [HTML] {
+        let items = Documents.search(wanted).prefix(20).map { section -> HTML in
             let anchor = section.heading.map { "#\(Document.anchor($0))" } ?? ""
             let plain = { (text: String) in
                 text.replacing("`", with: "").replacing("**", with: "").replacing("\n", with: " ")
             }
-            return .tag(
-                "li", [],
-                .link(
-                    plain([section.title, section.heading].compactMap { $0 }.joined(separator: ": ")),
-                    to: exchange.inspector("help/\(section.page)\(anchor)")),
-                .tag("p", [("class", "soft small")], ShownText.isolated(plain(section.excerpt), limit: 300)))
+            let title = [section.title, section.heading].compactMap { $0 }.joined(separator: ": ")
+            return .group([
+                exchange.link("help/\(section.page)\(anchor)", .text(plain(title))),
+                .of("p.soft.small", ShownText.isolated(plain(section.excerpt), limit: 300)),
+            ])
         }
-        return [.element("ol", attributes: [(name: "class", value: "card help-results")], children: Array(items))]
+        return items.isEmpty
+            ? [.of("p.empty", "No page has all of these words.")] + groups(exchange)
+            : [.list("ol.card.help-results", items)]
     }
 
     private func help(_ exchange: Exchange, _ name: String) -> Response {
         guard let document = Documents.all[name]?.value else {
-            return page(
-                exchange, .help, title: "No such page", status: 404,
-                [.tag("p", [], .link("All pages", to: exchange.inspector("help")))]
-            ).diagnosed(
-                Diagnosis("the documentation has no page \(Diagnosis.quote(name)): /_understudy/help lists them"))
+            return missing(
+                exchange, .help, "No such page", "The documentation has no page \(Diagnosis.quote(name)).",
+                diagnosis: Diagnosis(
+                    "the documentation has no page \(Diagnosis.quote(name)): /_understudy/help lists them"),
+                to: "help", "All pages")
         }
         let folder = name.split(separator: "/").dropLast().joined(separator: "/")
-        return page(
-            exchange, .help, title: document.title,
-            [
-                .element(
-                    "div", attributes: [(name: "class", value: "help")],
-                    children: document.html { link in
-                        Inspector.address(of: link, in: folder).map { address in
-                            address.hasPrefix("http") || address.hasPrefix("#") ? address : exchange.inspector(address)
-                        }
-                    })
-            ])
+        let content = document.html { link in
+            Inspector.address(of: link, in: folder).map { address in
+                address.hasPrefix("http") || address.hasPrefix("#") ? address : exchange.inspector(address)
+            }
+        }
+        return page(exchange, .help, title: document.title, [.of("div.help", .group(content))])
     }
 
     /// Returns the address here of a link in a page of the folder `folder`; `nil` for files of the repository that the

@@ -22,166 +22,106 @@ extension Inspector {
         do throws(CallRefusal) { _ = try await self.call("DELETE", call, in: exchange) } catch {
             return noSuchMessage(exchange, error.message, status: error.status)
         }
-        return changed(exchange, show: Area.inbox.rawValue)
+        return changed(exchange, show: Area.inbox.path)
     }
 
     func noSuchMessage(_ exchange: Exchange, _ reason: String, status: Int = 404) -> Response {
-        page(
-            exchange, .inbox, title: "No such message", status: status,
-            [
-                .tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line(reason)),
-                .tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))),
-            ]
-        ).diagnosed(Diagnosis(reason))
+        missing(exchange, .inbox, "No such message", reason, status: status, to: Area.inbox.path, "All messages")
     }
 
     private func inbox(_ exchange: Exchange) async -> Response {
         let query = InboxQuery(exchange.request)
         let world = exchange.world
         let found = await world.searchInbox { query.find(in: world) }
-        var content = [searchForm(exchange, query), list(exchange, query, found)]
-        if found.dropped > 0 {
-            let text = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
-            content.append(.tag("p", [("class", "soft small")], text))
-        }
+        let kinds: [Option] = [("", "Mails and texts"), ("mail", "Mails"), ("text", "Texts")]
+        let gone = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
         return page(
             exchange, .inbox, title: "Inbox", scripts: query.before == nil ? ["follow"] : [],
             lead: [
-                .tag(
-                    "span", [("id", "inbox-delete"), ("data-follow", nil)],
-                    found.all == 0 ? .group([]) : deleteForm(exchange, "inbox/delete", "Delete all"))
-            ], content)
-    }
-
-    func deleteForm(_ exchange: Exchange, _ path: String, _ label: String) -> HTML {
-        form(
-            to: path, exchange, [("class", "inline")],
-            [.tag("button", [("class", "danger small"), ("type", "submit")], label)])
-    }
-
-    private func searchForm(_ exchange: Exchange, _ query: InboxQuery) -> HTML {
-        let kinds: [(String, String)] = [("", "Mails and texts"), ("mail", "Mails"), ("text", "Texts")]
-        let options = kinds.map { value, label -> HTML in
-            let isChosen = (query.kind?.rawValue ?? "") == value
-            return .tag("option", [("value", value)] + (isChosen ? [("selected", nil)] : []), label)
-        }
-        return .tag(
-            "form",
-            [
-                ("class", "inbox-search"), ("method", "get"), ("role", "search"),
-                ("action", exchange.inspector(Area.inbox.rawValue)),
+                .of(
+                    "span#inbox-delete", ["data-follow": true],
+                    found.all == 0 ? nil : action(exchange, "inbox/delete", "Delete all", "danger.small"))
             ],
-            .tag(
-                "label", [], .text("Address or subject"),
-                .tag("input", [("type", "search"), ("name", "search"), ("value", query.search), ("maxlength", "200")])),
-            .tag(
-                "label", [], .text("Kind"),
-                .element("select", attributes: [(name: "name", value: "kind")], children: options)),
-            .tag("button", [("class", "quiet"), ("type", "submit")], "Search"))
+            [
+                search(
+                    exchange, "inbox-search", at: Area.inbox.path,
+                    .field(
+                        "Address or subject",
+                        .input("search", query.search, type: "search", ["maxlength": "200"])),
+                    .field("Kind", .select("kind", kinds, chosen: query.kind?.rawValue ?? ""))),
+                // Only the first page is updated while it is open.
+                .of(
+                    "div#messages", ["data-follow": query.before == nil],
+                    found.messages.isEmpty ? nothing(exchange, found) : list(exchange, query, found)),
+                found.dropped > 0 ? .small(gone) : nil,
+            ])
     }
 
     // MARK: - The list
 
     private func list(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
-        var attributes: [(String, String?)] = [("id", "messages")]
-        // Only the first page is updated while it is open.
-        if query.before == nil { attributes.append(("data-follow", nil)) }
-        guard !found.messages.isEmpty else { return .tag("div", attributes, empty(exchange, found)) }
-        let names = ["Message", "From", "To", "Sent", "State"].map { HTML.tag("th", [("scope", "col")], $0) }
         let rows = found.messages.map { row(exchange, control.summary($0)) }
-        let table = HTML.tag(
-            "table", [("class", "stack inbox-list")],
-            .tag("thead", [], .element("tr", attributes: [], children: names)),
-            .element("tbody", attributes: [], children: rows))
-        return .tag("div", attributes, table, turning(exchange, query, found))
+        let links = [
+            query.before.map { _ in exchange.link(query.address(before: nil), "Newest") },
+            found.hasMore ? found.messages.last.map { exchange.link(query.address(before: $0), "Older") } : nil,
+        ].compactMap { $0 }
+        return .group([
+            .table("stack.inbox-list", ["Message", "From", "To", "Sent", "State"], rows),
+            links.isEmpty ? "" : .of("nav.row", ["aria-label": "Pages"], .group(links)),
+        ])
     }
 
-    private func empty(_ exchange: Exchange, _ found: InboxQuery.Found) -> HTML {
-        guard found.all == 0 else { return .tag("p", [("class", "empty")], "No message is like this.") }
-        let nothing =
-            "No messages yet. E-mails and texts that a provider or your app sends appear here: a link that verifies an address, "
-            + "a password reset, a code for signing in."
-        return .tag("div", [("class", "empty")], .tag("p", [], nothing), howToSend(exchange))
+    private func nothing(_ exchange: Exchange, _ found: InboxQuery.Found) -> HTML {
+        guard found.all == 0 else { return .of("p.empty", "No message is like this.") }
+        return .of(
+            "div.empty",
+            .of(
+                "p",
+                "No messages yet. E-mails and texts that a provider or your app sends appear here: a link that verifies an address, a password reset, a code for signing in."
+            ), .of("p", howToSend(exchange)))
     }
 
     /// Explains how the app under test sends its mail here.
     private func howToSend(_ exchange: Exchange) -> HTML {
-        guard let port = control.gauges.listening.first(where: { $0.name == "smtp" })?.port else {
-            return .tag(
-                "p", [], .text("To take the app's mail, start the daemon with "),
-                .tag("code", [], "--smtp-port 1025"), .text("."))
+        guard let port = listeningPort("smtp") else {
+            return .group(["To take the app's mail, start the daemon with ", .of("code", "--smtp-port 1025"), "."])
         }
         let host = Address.hostName(of: exchange.request.header("Host") ?? "localhost")
         let isUnnamed = exchange.world.name == control.worlds.main.name
-        return .tag(
-            "p", [], .text("The app's mail settings: SMTP at "),
-            .tag("code", [], ShownText.line("\(host):\(port)")), .text(", "),
-            isUnnamed
-                ? .text("no user name or password is needed.")
-                : .group([
-                    .text("with the user name "), .tag("code", [], exchange.world.name), .text(" and any password."),
-                ]))
+        return .group(
+            ["The app's mail settings: SMTP at ", .of("code", ShownText.line("\(host):\(port)")), ", "]
+                + (isUnnamed
+                    ? ["no user name or password is needed."]
+                    : ["with the user name ", .of("code", .text(exchange.world.name)), " and any password."]))
     }
 
-    private func turning(_ exchange: Exchange, _ query: InboxQuery, _ found: InboxQuery.Found) -> HTML {
-        var links: [HTML] = []
-        if query.before != nil {
-            links.append(.link("Newest", to: exchange.inspector(query.address(before: nil))))
-        }
-        if found.hasMore, let last = found.messages.last {
-            links.append(.link("Older", to: exchange.inspector(query.address(before: last))))
-        }
-        guard !links.isEmpty else { return .group([]) }
-        return .element(
-            "nav", attributes: [(name: "class", value: "row"), (name: "aria-label", value: "Pages")], children: links)
-    }
-
-    private func row(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
+    private func row(_ exchange: Exchange, _ row: InboxMessage) -> HTML.Row {
         let message = row.message
         let title = message.subject ?? message.text ?? ""
-        let kind = message.kind == .mail ? "mail" : "text"
-        return .tag(
-            "tr",
-            [
-                ("id", "message-\(row.id)"),
-                ("data-spoken", ShownText.plain("For \(message.to.address): \(title)", limit: 400)),
-            ],
-            .tag(
-                "td", [("class", "inbox-subject")],
-                .tag(
-                    "a", [("href", exchange.inspector("inbox/\(row.id)"))],
-                    ShownText.isolated(title.isEmpty ? "(without a subject)" : title, limit: 160)), .text(" "),
-                .tag("span", [("class", "badge")], kind)),
-            .tag("td", [("data-label", "From")], ShownText.isolated(message.from.address, limit: 80)),
-            .tag("td", [("data-label", "To")], recipients(message)),
-            .tag("td", [("data-label", "Sent"), ("class", "inbox-time")], ShownText.time(row.time)),
-            state(message))
-    }
-
-    private func recipients(_ message: SentMessage) -> HTML {
         let others = message.envelope.to.count - 1
-        let address = ShownText.isolated(message.to.address, limit: 80)
-        guard others > 0 else { return address }
-        return .group([address, .tag("span", [("class", "soft")], " and \(others) more")])
-    }
-
-    private func state(_ message: SentMessage) -> HTML {
         var badges: [HTML] = []
         if let relay = message.relay {
-            let isForwarded = relay.forwardedTo != nil
-            let word = isForwarded ? "forwarded" : relay.refusal == nil ? "lost" : "refused"
-            badges.append(.tag("span", [("class", isForwarded ? "badge good" : "badge bad")], word))
+            badges.append(
+                relay.forwardedTo != nil
+                    ? .badge("forwarded", "good") : .badge(relay.refusal == nil ? "lost" : "refused", "bad"))
         }
         if !message.attachments.isEmpty {
-            let count = message.attachments.count
-            badges.append(.tag("span", [("class", "badge")], count == 1 ? "1 file" : "\(count) files"))
+            badges.append(.badge(Inspector.count(message.attachments.count, "file", "files")))
         }
-        guard !badges.isEmpty else {
-            return .tag(
-                "td", [("data-label", "State"), ("class", "inbox-none")], .tag("span", [("class", "soft")], "–"))
-        }
-        return .element(
-            "td", attributes: [(name: "data-label", value: "State")], children: badges.flatMap { [$0, .text(" ")] })
+        return HTML.Row(
+            [
+                "id": "message-\(row.id)",
+                "data-spoken": ShownText.plain("For \(message.to.address): \(title)", limit: 400),
+            ],
+            .group([
+                exchange.link(
+                    "inbox/\(row.id)", ShownText.isolated(title.isEmpty ? "(without a subject)" : title)),
+                " ", .badge(message.kind == .mail ? "mail" : "text"),
+            ]), ShownText.isolated(message.from.address, limit: 80),
+            .group([
+                ShownText.isolated(message.to.address, limit: 80), others > 0 ? .soft(" and \(others) more") : "",
+            ]), ShownText.time(row.time),
+            badges.isEmpty ? .soft("–") : .group(badges.flatMap { [$0, " "] }))
     }
 }
 
@@ -205,11 +145,8 @@ struct InboxQuery: Sendable {
 
     /// Returns the address of the same search, from another message on.
     func address(before message: InboxMessage?) -> String {
-        var fields: [Form.Field] = []
-        if !search.isEmpty { fields.append(Form.Field(name: "search", value: search)) }
-        if let kind { fields.append(Form.Field(name: "kind", value: kind.rawValue)) }
-        if let message { fields.append(Form.Field(name: "before", value: message.id)) }
-        return Area.inbox.rawValue + (fields.isEmpty ? "" : "?\(Form(fields: fields).encoded)")
+        let fields = [("search", search.isEmpty ? nil : search), ("kind", kind?.rawValue), ("before", message?.id)]
+        return Inspector.address(Area.inbox.path, fields.compactMap { name, value in value.map { (name, $0) } })
     }
 
     struct Found: Sendable {

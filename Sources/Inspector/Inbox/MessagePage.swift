@@ -13,50 +13,75 @@ extension Inspector {
     }
 
     /// Answers with the page. `refusal` says why the reply with the text `replying` couldn't be sent.
-    func page(
+    private func page(
         _ exchange: Exchange, _ row: InboxMessage, replying: String = "", refusal: String? = nil
     ) async -> Response {
-        let status = refusal == nil ? 200 : 409
-        return await exchange.world.searchInbox { [self] in
+        await exchange.world.searchInbox { [self] in
             let shown = control.shown(row, in: exchange.world)
-            let isMail = row.message.kind == .mail
-            let alert = refusal.map { HTML.tag("p", [("class", "note bad"), ("role", "alert")], ShownText.line($0)) }
-            var content = [alert ?? .group([]), facts(exchange, shown.row)]
-            content += shown.row.message.relay.map { [note($0)] } ?? []
-            content += [actions(exchange, shown.row.message), attachments(exchange, shown.row)]
-            content += [texts(exchange, shown)]
-            content.append(forwardedForm(exchange, shown.row, shown.content))
-            if !shown.content.headers.isEmpty { content.append(headers(shown.content)) }
-            content.append(source(shown.row))
-            if isMail { content.append(replyForm(exchange, row, text: replying)) }
-            content.append(.tag("p", [], .link("All messages", to: exchange.inspector(Area.inbox.rawValue))))
+            let (message, content) = (shown.row.message, shown.content)
+            let isMail = message.kind == .mail
+            let subject = ShownText.plain(message.subject ?? "")
+            let title =
+                isMail
+                ? subject.allSatisfy(\.isWhitespace) ? "Mail without a subject" : subject
+                : ShownText.plain("Text message to \(message.to.address)")
+            let headers = content.headers.prefix(200).map { field -> HTML.Row in
+                [ShownText.line(field.name), ShownText.line(field.value)]
+            }
             let answer = page(
-                exchange, .inbox, title: Inspector.heading(shown.row), status: status,
-                lead: lead(exchange, row), content)
+                exchange, .inbox, title: title, status: refusal == nil ? 200 : 409,
+                lead: [
+                    isMail ? save(exchange, row, "raw", "Save as .eml") : "",
+                    action(exchange, "inbox/\(row.id)/delete", "Delete", "danger.small"),
+                ],
+                [
+                    refusal.map { .note("bad", ShownText.line($0)) },
+                    .of("section.card", ["aria-label": "What it is"], facts(exchange, shown.row)),
+                    message.relay.map { note($0) }, actions(exchange, message), attachments(exchange, shown.row),
+                    .group(content.notes.map { .note("warn", ShownText.line($0)) }),
+                    content.text.map { text in
+                        .group([.of("h2", "Text"), block(text, "Text", size: text.utf8.count)])
+                    },
+                    content.html.map { _ in
+                        .group([
+                            .of("h2", "HTML"),
+                            .of(
+                                "iframe.inbox-frame",
+                                [
+                                    "title": "The mail as HTML", "sandbox": "", "loading": "lazy",
+                                    "src": exchange.inspector("inbox/\(row.id)/html"),
+                                ]),
+                            .small("Nothing runs in here, and nothing is loaded from elsewhere: the links are above."),
+                        ])
+                    }, forwardedForm(exchange, shown.row, content),
+                    headers.isEmpty
+                        ? nil
+                        : .of(
+                            "details.inbox-headers", .of("summary", "Headers"),
+                            .table("", [], hasHead: false, headed: true, headers)),
+                    isMail ? source(shown.row) : nil, isMail ? replyForm(exchange, row, text: replying) : nil,
+                    .of("p", exchange.link(Area.inbox.path, "All messages")),
+                ])
             return refusal.map { answer.diagnosed(Diagnosis($0)) } ?? answer
         }
     }
 
-    /// Returns the subject; for a text message, its recipient.
-    private static func heading(_ row: InboxMessage) -> String {
-        let message = row.message
-        guard message.kind == .mail else { return ShownText.plain("Text message to \(message.to.address)") }
-        let subject = ShownText.plain(message.subject ?? "")
-        return subject.allSatisfy(\.isWhitespace) ? "Mail without a subject" : subject
-    }
-
-    private func lead(_ exchange: Exchange, _ row: InboxMessage) -> [HTML] {
-        let raw = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/raw"
-        let save = HTML.tag("a", [("class", "button quiet small"), ("href", raw)], "Save as .eml")
-        return (row.message.kind == .mail ? [save] : []) + [deleteForm(exchange, "inbox/\(row.id)/delete", "Delete")]
+    /// Returns a link to a file of a message at the control API.
+    private func save(
+        _ exchange: Exchange, _ row: InboxMessage, _ file: String, _ words: String, of name: String? = nil
+    ) -> HTML {
+        .of(
+            "a.button.quiet.small",
+            ["href": "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/\(file)"], .text(words),
+            name.map { .of("span.spoken", " ", ShownText.isolated($0)) })
     }
 
     /// Returns the message without masking.
-    func messageRow(_ exchange: Exchange) -> InboxMessage? {
+    private func messageRow(_ exchange: Exchange) -> InboxMessage? {
         exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }
     }
 
-    func missing(_ exchange: Exchange) -> Response {
+    private func missing(_ exchange: Exchange) -> Response {
         let id = Diagnosis.quote(exchange.parameters["id"] ?? "")
         return noSuchMessage(
             exchange,
@@ -65,165 +90,88 @@ extension Inspector {
 
     // MARK: - Facts and outcome
 
-    private func facts(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
+    private func facts(_ exchange: Exchange, _ row: InboxMessage) -> HTML? {
         let message = row.message
-        var facts = [("From", ShownText.line(message.from.display))]
-        if message.envelope.from != message.from.address {
-            let sender = message.envelope.from.isEmpty ? "nobody: it is a report" : message.envelope.from
-            facts.append(("Envelope from", ShownText.line(sender)))
-        }
-        facts.append(("To", recipients(message)))
-        if !message.cc.isEmpty {
-            facts.append(("Cc", ShownText.line(message.cc.prefix(10).map(\.display).joined(separator: ", "))))
-        }
-        if let replyTo = message.replyTo { facts.append(("Reply to", ShownText.line(replyTo.display))) }
-        facts.append(("Sent", ShownText.time(row.time)))
-        if let request = message.request {
-            let label = message.received == nil && message.fields == nil ? "Sent for" : "Came by"
-            facts.append((label, .link("request \(request)", to: exchange.inspector("requests/\(request)"))))
-        }
-        return .tag(
-            "section", [("class", "card"), ("aria-label", "What it is")],
-            .element(
-                "dl", attributes: [(name: "class", value: "facts")],
-                children: facts.flatMap { [.tag("dt", [], $0.0), .tag("dd", [], $0.1)] }))
-    }
-
-    private func recipients(_ message: SentMessage) -> HTML {
-        let others = message.envelope.to.dropFirst()
-        let shown = [message.to.display] + others.prefix(9)
+        let (sender, others) = (message.envelope.from, message.envelope.to.dropFirst())
+        let recipients = ([message.to.display] + others.prefix(9)).joined(separator: ", ")
         let more = others.count > 9 ? " and \(others.count - 9) more" : ""
-        return .group([ShownText.isolated(shown.joined(separator: ", "), limit: 2_000), .text(more)])
+        let facts: [(String, HTML?)] = [
+            ("From", ShownText.line(message.from.display)),
+            (
+                "Envelope from",
+                sender == message.from.address
+                    ? nil : ShownText.line(sender.isEmpty ? "nobody: it is a report" : sender)
+            ), ("To", .group([ShownText.isolated(recipients, limit: 2_000), .text(more)])),
+            (
+                "Cc",
+                message.cc.isEmpty
+                    ? nil : ShownText.line(message.cc.prefix(10).map(\.display).joined(separator: ", "))
+            ), ("Reply to", message.replyTo.map { ShownText.line($0.display) }), ("Sent", ShownText.time(row.time)),
+            (
+                message.received == nil && message.fields == nil ? "Sent for" : "Came by",
+                message.request.map { exchange.link("requests/\($0)", "request \($0)") }
+            ),
+        ]
+        return .facts(facts.compactMap { name, value in value.map { (name, $0) } })
     }
 
-    // MARK: - Links and codes
+    private func note(_ relay: SentMessage.Relay) -> HTML {
+        let address = ShownText.line(relay.address)
+        if let forwarded = relay.forwardedTo {
+            return .note(
+                "good", "\(relay.title) forwarded it from ", address, " to ", ShownText.line(forwarded),
+                relay.sender.map { .group([", as a mail from ", ShownText.line($0)]) }, ".")
+        }
+        let refused = relay.refusal.map { refusal -> [HTML] in
+            ["\(relay.title) refused it for ", address, ": ", ShownText.line(refusal)]
+        }
+        return .of(
+            "div.note.bad.inbox-relay",
+            .of("p", .group(refused ?? ["\(relay.title) took it for ", address, ", and nobody gets it."])),
+            relay.reason.map { .of("p", ShownText.isolated($0, limit: 1_000)) })
+    }
 
-    /// The greatest number of links or codes on a page.
+    // MARK: - Links, codes and attachments
+
+    /// The greatest number of links, codes or attachments on a page.
     private static let listLimit = 50
 
     private func actions(_ exchange: Exchange, _ message: SentMessage) -> HTML {
-        let links = message.links.prefix(Inspector.listLimit).map { link(exchange, $0) }
-        let codes = message.codes.prefix(Inspector.listLimit).map { code -> HTML in
-            .tag("li", [("class", "row")], .tag("code", [], ShownText.line(code)), copy(code, "Copy the code"))
+        let links = message.links.prefix(Inspector.listLimit).map { link -> HTML in
+            // This browser may not reach a provider's host by the name that the app under test uses.
+            let target = exchange.reachable(link)
+            let isWeb = ["http://", "https://"].contains { target.lowercased().hasPrefix($0) }
+            let open = HTML.of(
+                "a.button.small", ["href": target, "target": "_blank", "rel": "noreferrer noopener"], "Open",
+                .spoken(" \(Place.shortened(link, to: 80))"))
+            return .of(
+                "li", ShownText.code(link), .of("div.row", isWeb ? open : nil, copy(link, "Copy the link")))
         }
-        var parts: [HTML] = []
-        for (title, items) in [("Links", links), ("Codes", codes)] where !items.isEmpty {
-            parts.append(.tag("h2", [], title))
-            parts.append(.element("ul", attributes: [(name: "class", value: "inbox-actions")], children: items))
+        let codes = message.codes.prefix(Inspector.listLimit).map { code in
+            HTML.of("li.row", .of("code", ShownText.line(code)), copy(code, "Copy the code"))
         }
-        return .group(parts)
+        return .group([list("Links", links) ?? "", list("Codes", codes) ?? ""])
     }
 
-    private func link(_ exchange: Exchange, _ link: String) -> HTML {
-        // This browser may not reach a provider's host by the name that the app under test uses.
-        let target = exchange.reachable(link)
-        let isWeb = ["http://", "https://"].contains { target.lowercased().hasPrefix($0) }
-        let open = HTML.tag(
-            "a", [("class", "button small"), ("href", target), ("target", "_blank"), ("rel", "noreferrer noopener")],
-            .text("Open"), .tag("span", [("class", "spoken")], " \(Place.shortened(link, to: 80))"))
-        return .tag(
-            "li", [], .tag("code", [("class", "text")], ShownText.isolated(link, limit: 2_000)),
-            .tag("div", [("class", "row")], isWeb ? open : .group([]), copy(link, "Copy the link")))
+    private func list(_ title: String, _ items: [HTML]) -> HTML? {
+        items.isEmpty ? nil : .group([.of("h2", .text(title)), .of("ul.inbox-actions", .group(items))])
     }
 
     private func copy(_ text: String, _ label: String) -> HTML {
-        .tag(
-            "button", [("type", "button"), ("class", "quiet small needs-script"), ("data-copy", text)], label)
+        .button(label, "quiet.small.needs-script", ["type": "button", "data-copy": text])
     }
 
-    // MARK: - Texts
-
-    private func texts(_ exchange: Exchange, _ message: ShownMessage) -> HTML {
-        var parts = message.content.notes.map { HTML.tag("p", [("class", "note warn")], ShownText.line($0)) }
-        if let text = message.content.text {
-            parts += [.tag("h2", [], "Text"), block(text, "Text")]
-            if text.utf8.count > ShownText.blockLimit {
-                parts.append(.tag("p", [("class", "soft small")], "Cut here; the saved mail has all of it."))
-            }
-        }
-        if message.content.html != nil {
-            parts += [
-                .tag("h2", [], "HTML"),
-                .tag(
-                    "iframe",
-                    [
-                        ("class", "inbox-frame"), ("title", "The mail as HTML"), ("sandbox", ""), ("loading", "lazy"),
-                        ("src", exchange.inspector("inbox/\(message.row.id)/html")),
-                    ]),
-                .tag(
-                    "p", [("class", "soft small")],
-                    "Nothing runs in here, and nothing is loaded from elsewhere: the links are above."),
-            ]
-        }
-        return .group(parts)
-    }
-
-    private func headers(_ content: MessageContent) -> HTML {
-        let rows = content.headers.prefix(200).map { field -> HTML in
-            .tag(
-                "tr", [], .tag("th", [("scope", "row")], ShownText.line(field.name)),
-                .tag("td", [], ShownText.line(field.value)))
-        }
-        return .tag(
-            "details", [("class", "inbox-headers")], .tag("summary", [], "Headers"),
-            .tag("table", [], .element("tbody", attributes: [], children: rows)))
-    }
-}
-
-// The parts of the page of a mail from outside beside its text.
-
-extension Inspector {
-    // MARK: - Outcome
-
-    func note(_ relay: SentMessage.Relay) -> HTML {
-        if let address = relay.forwardedTo {
-            var parts: [HTML] = [
-                .text("\(relay.title) forwarded it from "), ShownText.line(relay.address), .text(" to "),
-                ShownText.line(address),
-            ]
-            if let sender = relay.sender { parts += [.text(", as a mail from "), ShownText.line(sender)] }
-            return .element("p", attributes: [(name: "class", value: "note good")], children: parts + [.text(".")])
-        }
-        let reason = relay.reason.map { HTML.tag("p", [], ShownText.isolated($0, limit: 1_000)) } ?? .group([])
-        let refusal = relay.refusal.map { refusal -> HTML in
-            .group([
-                .text("\(relay.title) refused it for "), ShownText.line(relay.address), .text(": "),
-                ShownText.line(refusal),
-            ])
-        }
-        let lost = HTML.group([
-            .text("\(relay.title) took it for "), ShownText.line(relay.address), .text(", and nobody gets it."),
-        ])
-        return .tag("div", [("class", "note bad inbox-relay")], .tag("p", [], refusal ?? lost), reason)
-    }
-
-    // MARK: - Attachments
-
-    /// The greatest number of attachments on a page.
-    private static let attachmentLimit = 50
-
-    func attachments(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
+    private func attachments(_ exchange: Exchange, _ row: InboxMessage) -> HTML {
         let attachments = row.message.attachments
-        guard !attachments.isEmpty else { return .group([]) }
-        let items = attachments.prefix(Inspector.attachmentLimit).enumerated().map { index, attachment -> HTML in
+        let items = attachments.prefix(Inspector.listLimit).enumerated().map { index, attachment in
             let name = attachment.name ?? "without a name"
-            let address = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/attachments/\(index + 1)"
-            let save = HTML.tag(
-                "a", [("class", "button quiet small"), ("href", address)], .text("Save"),
-                .tag("span", [("class", "spoken")], .text(" "), ShownText.isolated(name)))
-            return .tag(
-                "li", [("class", "row")], ShownText.line(name),
-                .tag(
-                    "span", [("class", "soft small")],
-                    ShownText.isolated("\(attachment.type), \(size(attachment.size))")),
-                control.masksSecrets ? .tag("span", [("class", "badge")], "withheld") : save)
+            return HTML.of(
+                "li.row", ShownText.line(name),
+                .of("span.soft.small", ShownText.isolated("\(attachment.type), \(size(attachment.size))")),
+                control.masksSecrets
+                    ? .badge("withheld") : save(exchange, row, "attachments/\(index + 1)", "Save", of: name))
         }
-        let more = attachments.count - items.count
-        return .group([
-            .tag("h2", [], "Attachments"),
-            .element("ul", attributes: [(name: "class", value: "inbox-actions")], children: items),
-            more > 0 ? .tag("p", [("class", "soft small")], "\(more) more aren't shown.") : .group([]),
-        ])
+        return .group([list("Attachments", items) ?? "", .more(attachments.count - items.count) ?? ""])
     }
 
     private func size(_ bytes: Int) -> String {
@@ -231,73 +179,53 @@ extension Inspector {
         return bytes < 1_000_000 ? "\(bytes / 1_000) kB" : "\(bytes / 1_000_000).\(bytes / 100_000 % 10) MB"
     }
 
-    // MARK: - The forwarded mail
+    // MARK: - The forwarded mail, the source and the reply
 
-    func forwardedForm(_ exchange: Exchange, _ row: InboxMessage, _ content: MessageContent) -> HTML {
-        guard let relay = row.message.relay, relay.forwardedTo != nil, !relay.fields.isEmpty else { return .group([]) }
-        let rows = relay.fields.prefix(50).map { field -> HTML in
-            let name = field.name.lowercased()
-            let before = content.headers.first { $0.name.lowercased() == name }?.value
-            return .tag(
-                "tr", [], .tag("th", [("scope", "row")], ShownText.line(field.name)),
-                .tag("td", [("data-label", "As sent")], before.map { ShownText.line($0) } ?? .text("–")),
-                .tag(
-                    "td", [("data-label", "As the person gets it")],
-                    field.value.isEmpty ? .text("taken out") : ShownText.line(field.value)))
+    private func forwardedForm(_ exchange: Exchange, _ row: InboxMessage, _ content: MessageContent) -> HTML? {
+        guard let relay = row.message.relay, relay.forwardedTo != nil, !relay.fields.isEmpty else { return nil }
+        let rows = relay.fields.prefix(50).map { field -> HTML.Row in
+            let before = content.headers.first { $0.name.lowercased() == field.name.lowercased() }?.value
+            return [
+                ShownText.line(field.name), before.map { ShownText.line($0) } ?? "–",
+                field.value.isEmpty ? "taken out" : ShownText.line(field.value),
+            ]
         }
-        let names = ["Field", "As sent", "As the person gets it"].map { HTML.tag("th", [("scope", "col")], $0) }
-        let raw = "\(exchange.address.ownBase)\(ControlAPI.root)/mail/\(row.id)/raw?as=forwarded"
         return .group([
-            .tag("h2", [], "As the person gets it"),
-            .tag(
-                "table", [("class", "stack inbox-rewritten")],
-                .tag("thead", [], .element("tr", attributes: [], children: names)),
-                .element("tbody", attributes: [], children: rows)),
-            .tag(
-                "p", [],
-                .tag("a", [("class", "button quiet small"), ("href", raw)], "Save as .eml as the person gets it")),
+            .of("h2", "As the person gets it"),
+            .table("stack.inbox-rewritten", ["Field", "As sent", "As the person gets it"], headed: true, rows),
+            .of("p", save(exchange, row, "raw?as=forwarded", "Save as .eml as the person gets it")),
         ])
     }
 
-    // MARK: - The source
-
-    /// Returns a block of text. A long one scrolls, which must be possible with a keyboard, too.
-    func block(_ text: String, _ label: String) -> HTML {
-        .tag(
-            "pre", [("tabindex", "0"), ("aria-label", label)],
-            ShownText.source(text, limit: ShownText.blockLimit))
+    private func block(_ text: String, _ label: String, size: Int) -> HTML {
+        .group([
+            .source(text, label: label, limit: ShownText.blockLimit),
+            size > ShownText.blockLimit ? .small("Cut here; the saved mail has all of it.") : "",
+        ])
     }
 
-    func source(_ row: InboxMessage) -> HTML {
-        guard row.message.kind == .mail else { return .group([]) }
+    private func source(_ row: InboxMessage) -> HTML {
         let raw = row.raw
         let text = String(decoding: raw.prefix(ShownText.blockLimit), as: UTF8.self)
-        let cut = HTML.tag("p", [("class", "soft small")], "Cut here; the saved mail has all of it.")
-        return .tag(
-            "details", [("class", "inbox-headers")], .tag("summary", [], "Source"),
-            block(text.replacing("\r\n", with: "\n"), "Source"),
-            raw.count > ShownText.blockLimit ? cut : .group([]))
+        return .of(
+            "details.inbox-headers", .of("summary", "Source"),
+            block(text.replacing("\r\n", with: "\n"), "Source", size: raw.count))
     }
 
-    // MARK: - Replies
-
-    func replyForm(_ exchange: Exchange, _ row: InboxMessage, text: String = "") -> HTML {
+    private func replyForm(_ exchange: Exchange, _ row: InboxMessage, text: String) -> HTML? {
         // Nobody reads replies to a report.
         guard let (answerer, sender) = row.correspondents(in: exchange.world), !row.message.envelope.from.isEmpty else {
-            return .group([])
+            return nil
         }
-        let field = HTML.tag(
-            "label", [], .text("Text"),
-            .tag(
-                "textarea", [("name", "text"), ("rows", "4"), ("required", nil), ("maxlength", "100000")], "\n\(text)"))
         return .group([
-            .tag("h2", [], "Answer"),
-            .tag(
-                "p", [("class", "soft small")], .text("As "), ShownText.line(answerer.address), .text(", to "),
-                ShownText.line(sender.address), .text(". It goes the way of any mail that is sent here.")),
+            .of("h2", "Answer"),
+            .of(
+                "p.soft.small", "As ", ShownText.line(answerer.address), ", to ", ShownText.line(sender.address),
+                ". It goes the way of any mail that is sent here."),
             form(
-                to: "inbox/\(row.id)/reply", exchange, [("class", "inbox-reply")],
-                [field, .tag("button", [("type", "submit")], "Send the answer")]),
+                to: "inbox/\(row.id)/reply", exchange, ["class": "inbox-reply"],
+                .field("Text", .textarea("text", text, rows: 4, ["required": true, "maxlength": "100000"])),
+                .button("Send the answer")),
         ])
     }
 

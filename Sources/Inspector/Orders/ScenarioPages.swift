@@ -14,133 +14,114 @@ extension Inspector {
         case on
         /// All of the scenario's orders have been used.
         case over
+
+        var badge: HTML? {
+            switch self {
+            case .off: nil
+            case .on: .badge("on", "good")
+            case .over: .badge("all of it has happened")
+            }
+        }
     }
 
     func scenarioList(_ exchange: Exchange) -> Response {
         let states = states(in: exchange.world)
-        let running = control.scenarios.filter { states[$0.name] != nil }
-        let idle = control.scenarios.filter { states[$0.name] == nil }
         func cards(_ scenarios: [Scenario]) -> HTML {
-            .element(
-                "div", attributes: [(name: "class", value: "cards")],
-                children: scenarios.map { card($0, states[$0.name] ?? .off, exchange) })
+            .of("div.cards", .group(scenarios.map { card($0, states[$0.name] ?? .off, exchange) }))
         }
-        var content = [
-            orderTabs(exchange, "orders/scenarios"),
-            .tag(
-                "p", [],
-                "Ready-made situations. Start one, and sign in: its page says what you will see, and what to do about it."
-            ),
-        ]
-        if !running.isEmpty { content += [.tag("h2", [], "Started"), cards(running), .tag("h2", [], "All others")] }
-        content.append(cards(idle))
-        return page(exchange, .orders, title: "Scenarios", scripts: ["orders"], content)
+        let running = control.scenarios.filter { states[$0.name] != nil }
+        return page(
+            exchange, .orders, title: "Scenarios", scripts: ["orders"],
+            [
+                orderTabs(exchange, "orders/scenarios"),
+                .of(
+                    "p",
+                    "Ready-made situations. Start one, and sign in: its page says what you will see, and what to do about it."
+                ),
+                running.isEmpty
+                    ? nil : .group([.of("h2", "Started"), cards(running), .of("h2", "All others")]),
+                cards(control.scenarios.filter { states[$0.name] == nil }),
+            ])
     }
 
     func scenarioPage(
-        _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
+        _ exchange: Exchange, _ form: Form = Form(fields: []), refusal: CallRefusal? = nil
     ) throws -> Response {
-        guard let scenario = control.scenarios.first(where: { $0.name == exchange.parameters["name"] }) else {
-            return noScenario(exchange)
-        }
+        guard let scenario = scenario(exchange) else { return noScenario(exchange) }
         let state = states(in: exchange.world)[scenario.name] ?? .off
-        let calls = scenario.calls.enumerated().map { number, call -> HTML in
-            .tag(
-                "li", [], .tag("code", [], "\(call.method) \(call.target)"),
-                call.body.map {
-                    .tag(
-                        "pre", [("tabindex", "0"), ("aria-label", "Body of call \(number + 1)")],
-                        ShownText.source($0.indented())
-                    )
-                } ?? .group([]))
+        let calls = scenario.calls.enumerated().map { number, call in
+            HTML.group([
+                .of("code", "\(call.method) \(call.target)"),
+                call.body.map { .source($0.indented(), label: "Body of call \(number + 1)") } ?? "",
+            ])
         }
+        let values = JSONObject(scenario.parameters.map { ($0.name, .string($0.fallback)) })
         let answer = page(
-            exchange, .orders, title: scenario.title, status: status, scripts: ["orders"], lead: [badge(state)],
+            exchange, .orders, title: scenario.title, status: refusal?.status ?? 200, scripts: ["orders"],
+            lead: state.badge.map { [$0] } ?? [],
             [
                 orderTabs(exchange, "orders/scenarios"), try notice(exchange), refusalNote(refusal),
-                .tag(
-                    "section", [("class", "card")], .tag("h2", [], "What happens"), prose(scenario.happens),
-                    .tag("h2", [], "What a correct client does"), prose(scenario.advice)),
-                .tag(
-                    "section", [("class", "card")], .tag("h2", [], "Start it"),
-                    controls(scenario, state, exchange, form, isOpen: true)),
-                sentCall(exchange, "POST", "scenarios/\(scenario.name)", defaults(of: scenario)),
-                .tag("h2", [], "Its orders"),
-                .element("ol", attributes: [(name: "class", value: "orders-calls")], children: calls),
-                .tag("p", [], .link("All scenarios", to: exchange.inspector("orders/scenarios"))),
+                .card(
+                    "What happens", .of("p", .prose(scenario.happens)), .of("h2", "What a correct client does"),
+                    .of("p", .prose(scenario.advice))),
+                .card("Start it", controls(scenario, state, exchange, form, isOpen: true)),
+                sentCall(exchange, "POST", "scenarios/\(scenario.name)", values.isEmpty ? nil : .object(values)),
+                .of("h2", "Its orders"), .list("ol.orders-calls", calls),
+                .of("p", exchange.link("orders/scenarios", "All scenarios")),
             ])
         return refused(answer, refusal)
     }
 
+    /// Returns the scenario that the address names.
+    private func scenario(_ exchange: Exchange) -> Scenario? {
+        control.scenarios.first { $0.name == exchange.parameters["name"] }
+    }
+
     private func noScenario(_ exchange: Exchange) -> Response {
         let name = exchange.parameters["name"] ?? ""
-        return page(
-            exchange, .orders, title: "No such scenario", status: 404,
-            [
-                .tag(
-                    "p", [("class", "error")],
-                    "There is no scenario \(ShownText.source(Diagnosis.quote(name)))\(Spelling.hint(name, among: control.scenarios.map(\.name)))."
-                ), .tag("p", [], .link("All scenarios", to: exchange.inspector("orders/scenarios"))),
-            ]
-        ).diagnosed(Diagnosis("there is no scenario of that name"))
+        return missing(
+            exchange, .orders, "No such scenario",
+            "There is no scenario \(Diagnosis.quote(name))\(Spelling.hint(name, among: control.scenarios.map(\.name))).",
+            to: "orders/scenarios", "All scenarios")
     }
 
     // MARK: - Changes
 
     func playScenario(_ exchange: Exchange, _ form: Form) async throws -> Response {
-        let name = exchange.parameters["name"] ?? ""
-        guard let scenario = control.scenarios.first(where: { $0.name == name }) else { return noScenario(exchange) }
-        var values = JSONObject()
-        for parameter in scenario.parameters {
-            if let value = form["parameter.\(parameter.name)"] { values[parameter.name] = .string(value) }
+        guard let scenario = scenario(exchange) else { return noScenario(exchange) }
+        let values = scenario.parameters.compactMap { parameter in
+            form["parameter.\(parameter.name)"].map { (parameter.name, JSONValue.string($0)) }
         }
-        do {
-            _ = try await call("POST", "scenarios/\(name)", .object(values), in: exchange)
+        return try await trying {
+            _ = try await call("POST", "scenarios/\(scenario.name)", .object(JSONObject(values)), in: exchange)
             return try changed(
-                exchange, show: "orders/scenarios/\(name)", saying: "It has begun. Sign in, and see what happens.")
-        } catch let error as CallRefusal {
-            return try scenarioPage(exchange, form, status: error.status, refusal: error)
+                exchange, show: "orders/scenarios/\(scenario.name)",
+                saying: "It has begun. Sign in, and see what happens.")
+        } refused: {
+            try scenarioPage(exchange, form, refusal: $0)
         }
     }
 
     func endScenario(_ exchange: Exchange) async throws -> Response {
-        let name = exchange.parameters["name"] ?? ""
-        guard control.scenarios.contains(where: { $0.name == name }) else { return noScenario(exchange) }
-        do {
-            _ = try await call("DELETE", "scenarios/\(name)", in: exchange)
+        guard let scenario = scenario(exchange) else { return noScenario(exchange) }
+        return try await trying {
+            _ = try await call("DELETE", "scenarios/\(scenario.name)", in: exchange)
             return try changed(
-                exchange, show: "orders/scenarios/\(name)",
+                exchange, show: "orders/scenarios/\(scenario.name)",
                 saying: "It has ended: its faults and outcomes are withdrawn, and the clock is back.")
-        } catch let error as CallRefusal {
-            return try scenarioPage(exchange, status: error.status, refusal: error)
+        } refused: {
+            try scenarioPage(exchange, refusal: $0)
         }
     }
 
     // MARK: - Parts
-
-    /// Returns the body with which it is started; `nil` for a scenario without parameters.
-    private func defaults(of scenario: Scenario) -> JSONValue? {
-        guard !scenario.parameters.isEmpty else { return nil }
-        return .object(JSONObject(scenario.parameters.map { ($0.name, .string($0.fallback)) }))
-    }
-
-    /// Returns a scenario's text, in which names are between backticks.
-    private func prose(_ text: String, _ kind: String = "") -> HTML {
-        let parts = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map {
-            number, part -> HTML in
-            number.isMultiple(of: 2)
-                ? .text(ShownText.source(String(part))) : .tag("code", [], ShownText.source(String(part)))
-        }
-        return .element("p", attributes: [(name: "class", value: kind)], children: parts)
-    }
 
     /// Returns the states of the scenarios that were started and not ended.
     private func states(in world: World) -> [String: State] {
         let orders = world.scenarioOrders
         guard !orders.isEmpty else { return [:] }
         let waiting = world.read { tables in
-            Set(
-                tables.value(OutcomeQueue.self).queued.map(\.id) + tables.value(FaultQueue.self).queued.map(\.id))
+            Set(tables.value(OutcomeQueue.self).queued.map(\.id) + tables.value(FaultQueue.self).queued.map(\.id))
         }
         return orders.mapValues { ordered in
             let isWaiting = (ordered.faults + ordered.outcomes).contains { waiting.contains($0) }
@@ -148,48 +129,36 @@ extension Inspector {
         }
     }
 
-    private func badge(_ state: State) -> HTML {
-        switch state {
-        case .off: .group([])
-        case .on: .tag("span", [("class", "badge good")], "on")
-        case .over: .tag("span", [("class", "badge")], "all of it has happened")
-        }
-    }
-
     private func card(_ scenario: Scenario, _ state: State, _ exchange: Exchange) -> HTML {
-        let page = exchange.inspector("orders/scenarios/\(scenario.name)")
-        return .tag(
-            "section", [("class", "card orders-scenario")],
-            .tag("h3", [], .link(scenario.title, to: page), .text(" "), badge(state)),
-            prose(scenario.happens, "small"), controls(scenario, state, exchange, Form(fields: []), isOpen: false))
+        .of(
+            "section.card.orders-scenario",
+            .of("h3", exchange.link("orders/scenarios/\(scenario.name)", .text(scenario.title)), " ", state.badge),
+            .of("p.small", .prose(scenario.happens)),
+            controls(scenario, state, exchange, Form(fields: []), isOpen: false))
     }
 
     /// Returns the buttons: Start, with the parameters, and Stop.
-    private func controls(_ scenario: Scenario, _ state: State, _ exchange: Exchange, _ form: Form, isOpen: Bool)
-        -> HTML
-    {
-        let fields = scenario.parameters.map { parameter in
-            OrderField.line(
-                parameter.about, "parameter.\(parameter.name)", form, fallback: parameter.fallback)
-        }
+    private func controls(
+        _ scenario: Scenario, _ state: State, _ exchange: Exchange, _ form: Form, isOpen: Bool
+    ) -> HTML {
         let path = "orders/scenarios/\(scenario.name)"
+        let fields = scenario.parameters.map { parameter in
+            let name = "parameter.\(parameter.name)"
+            return HTML.field(parameter.about, .input(name, form[name] ?? parameter.fallback))
+        }
         let start = self.form(
-            to: path, exchange, [],
-            [
-                fields.isEmpty
-                    ? .group([])
-                    : .tag(
-                        "details", isOpen ? [("open", nil)] : [], .tag("summary", [], "Parameters"),
-                        .element("div", attributes: [(name: "class", value: "fields")], children: fields)),
-                .tag(
-                    "p", [],
-                    OrderField.button(
-                        state == .off ? "Start" : "Start again", spoken: scenario.title,
-                        state == .off && isOpen ? nil : "quiet")),
-            ])
+            to: path, exchange, [:],
+            fields.isEmpty
+                ? nil
+                : .of(
+                    "details", ["open": isOpen], .of("summary", "Parameters"), .of("div.fields", .group(fields))),
+            .of(
+                "p",
+                .button(
+                    state == .off ? "Start" : "Start again", spoken: scenario.title,
+                    state == .off && isOpen ? "" : "quiet")))
         guard state != .off else { return start }
-        let end = self.form(
-            to: "\(path)/end", exchange, [], [.tag("p", [], OrderField.button("Stop", spoken: scenario.title))])
-        return .tag("div", [("class", "orders-controls")], end, start)
+        let end = self.form(to: "\(path)/end", exchange, [:], .of("p", .button("Stop", spoken: scenario.title)))
+        return .of("div.orders-controls", end, start)
     }
 }

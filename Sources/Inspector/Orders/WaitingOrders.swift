@@ -5,233 +5,175 @@ import JSON
 // The page `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
-    func waitingOrders(_ exchange: Exchange, status: Int = 200, refusal: CallRefusal? = nil) throws -> Response {
+    /// The pages of orders: `/_understudy/orders` and below.
+    var orderEndpoints: [Endpoint] {
+        [
+            page("GET", "orders") { try waitingOrders($0) },
+            form("orders/withdraw") { exchange, form in
+                let kind = form["kind"] == "outcome" ? "outcomes" : "faults"
+                let id = form["id"] ?? ""
+                return try await withdraw(
+                    exchange, ["\(kind)/\(PercentCoding.encode(Array(id.utf8)))"], saying: "\(id) was withdrawn.")
+            },
+            form("orders/withdraw-all") { exchange, _ in
+                try await withdraw(exchange, ["outcomes", "faults"], saying: "Everything was withdrawn.")
+            },
+            page("GET", "orders/people") { foundPeople($0) },
+            page("GET", "orders/scenarios") { scenarioList($0) },
+            page("GET", "orders/scenarios/:name") { try scenarioPage($0) },
+            form("orders/scenarios/:name") { try await playScenario($0, $1) },
+            form("orders/scenarios/:name/end") { exchange, _ in try await endScenario(exchange) },
+        ]
+            + Order.allCases.flatMap { order in
+                [
+                    page("GET", order.path) { orderPage(order, $0, $0.request.queryForm) },
+                    form(order.path) { try await make(order, $0, $1) },
+                ]
+            }
+    }
+
+    func orderTabs(_ exchange: Exchange, _ current: String) -> HTML {
+        links(
+            exchange, "nav.orders-tabs", "Orders",
+            [
+                ("orders", "Waiting"), (Order.signIn.path, "Next sign-in"), (Order.fault.path, "Something goes wrong"),
+                ("orders/scenarios", "Scenarios"), (Order.token.path, "Mint a token"),
+            ], current: current)
+    }
+
+    private func withdraw(_ exchange: Exchange, _ calls: [String], saying text: String) async throws -> Response {
+        try await trying {
+            for path in calls { _ = try await call("DELETE", path, in: exchange) }
+            return try changed(exchange, show: "orders", saying: text)
+        } refused: {
+            try waitingOrders(exchange, refusal: $0)
+        }
+    }
+
+    /// The number of rows that are shown of each kind. All can be withdrawn at once.
+    private static let shownOrders = 200
+
+    private func waitingOrders(_ exchange: Exchange, refusal: CallRefusal? = nil) throws -> Response {
         // The queues are short: a world has at most a thousand of each.
         let (outcomes, faults) = exchange.world.read {
             ($0.value(OutcomeQueue.self).queued, $0.value(FaultQueue.self).queued)
         }
-        let origins = origins(in: exchange.world)
-        var waiting: [HTML] = []
-        waiting.append(playedScenarios(exchange))
-        if outcomes.isEmpty && faults.isEmpty {
-            waiting.append(nothingWaits(exchange))
-        } else {
-            waiting.append(waitingTable(exchange, outcomes, faults, origins))
-            waiting.append(
-                form(
-                    to: "orders/withdraw-all", exchange, [],
-                    [.tag("p", [], OrderField.button("Withdraw all", "danger"))]))
-        }
+        let played = control.scenarios.filter { exchange.world.scenarioOrders[$0.name] != nil }
+        let rows =
+            outcomes.prefix(Inspector.shownOrders).map { outcomeRow(exchange, $0, played) }
+            + faults.prefix(Inspector.shownOrders).map { faultRow(exchange, $0, played) }
+        let nothing = HTML.of(
+            "div.empty", .of("p", "No outcome and no fault waits for a request."),
+            .of(
+                "p", exchange.link(Order.signIn.path, "Order how the next sign-in ends"), ", ",
+                exchange.link(Order.fault.path, "that something goes wrong"), ", or ",
+                exchange.link("orders/scenarios", "start a scenario"), "."))
+        let waiting = HTML.group([
+            .table(
+                "stack", ["What", "Where", "How often", "Ordered by", ""],
+                caption: .spoken("Orders that are waiting"), rows),
+            .more(outcomes.count + faults.count - rows.count, "more.") ?? "",
+            .of("p", action(exchange, "orders/withdraw-all", "Withdraw all", "danger")),
+        ])
         let answer = page(
-            exchange, .orders, title: "Orders", status: status, scripts: ["orders", "follow"],
+            exchange, .orders, title: "Orders", status: refusal?.status ?? 200, scripts: ["orders", "follow"],
             lead: [
-                .tag(
-                    "span", [("class", "badge"), ("id", "waiting-count"), ("data-follow", nil)],
-                    "\(outcomes.count + faults.count) waiting")
+                .of("span.badge#waiting-count", ["data-follow": true], "\(outcomes.count + faults.count) waiting")
             ],
             [
                 orderTabs(exchange, "orders"), try notice(exchange), refusalNote(refusal),
-                .element(
-                    "div", attributes: [(name: "id", value: "waiting"), (name: "data-follow", value: nil)],
-                    children: waiting),
+                .of(
+                    "div#waiting", ["data-follow": true],
+                    // They are on whether they wait for a request, or have changed the clock or people.
+                    played.isEmpty
+                        ? nil : .card("Scenarios that are on", .list("ul", played.map { link($0, exchange) })),
+                    rows.isEmpty ? nothing : waiting),
             ])
         return refused(answer, refusal)
     }
 
-    /// Lists the scenarios that are on, whether they wait for a request or have changed the clock or people.
-    private func playedScenarios(_ exchange: Exchange) -> HTML {
-        let played = control.scenarios.filter { exchange.world.scenarioOrders[$0.name] != nil }
-        guard !played.isEmpty else { return .group([]) }
-        let links = played.map { scenario in
-            HTML.tag(
-                "li", [], .link(scenario.title, to: exchange.inspector("orders/scenarios/\(scenario.name)")))
-        }
-        return .tag(
-            "section", [("class", "card")], .tag("h2", [], "Scenarios that are on"),
-            .element("ul", attributes: [], children: links))
-    }
-
-    private func nothingWaits(_ exchange: Exchange) -> HTML {
-        .tag(
-            "div", [("class", "empty")], .tag("p", [], "No outcome and no fault waits for a request."),
-            .tag(
-                "p", [], .link("Order how the next sign-in ends", to: exchange.inspector("orders/sign-in")),
-                .text(", "), .link("that something goes wrong", to: exchange.inspector("orders/fault")), .text(", or "),
-                .link("start a scenario", to: exchange.inspector("orders/scenarios")), .text(".")))
-    }
-
-    /// Returns the scenarios that made the orders, by the IDs of faults and outcomes.
-    private func origins(in world: World) -> [String: Scenario] {
-        let orders = world.scenarioOrders
-        var origins: [String: Scenario] = [:]
-        for scenario in control.scenarios {
-            guard let ordered = orders[scenario.name] else { continue }
-            for id in ordered.faults + ordered.outcomes { origins[id] = scenario }
-        }
-        return origins
-    }
-
-    /// The number of rows that are shown. All can be withdrawn at once.
-    private static let shownOrders = 200
-
-    private func waitingTable(
-        _ exchange: Exchange, _ outcomes: [Outcome], _ faults: [Fault], _ origins: [String: Scenario]
-    ) -> HTML {
-        let rows =
-            outcomes.prefix(Inspector.shownOrders).map { outcomeRow(exchange, $0, origins[$0.id]) }
-            + faults.prefix(Inspector.shownOrders).map { faultRow(exchange, $0, origins[$0.id]) }
-        let heads = ["What", "Where", "How often", "Ordered by", ""].map { name -> HTML in
-            .tag("th", [("scope", "col")], name.isEmpty ? "Withdraw" : name)
-        }
-        let left = outcomes.count + faults.count - rows.count
-        return .group([
-            .tag(
-                "table", [("class", "stack")], .tag("caption", [("class", "spoken")], "Orders that are waiting"),
-                .tag("thead", [], .element("tr", attributes: [], children: heads)),
-                .element("tbody", attributes: [], children: rows)),
-            left > 0 ? .tag("p", [("class", "soft")], "And \(left) more.") : .group([]),
-        ])
+    private func link(_ scenario: Scenario, _ exchange: Exchange) -> HTML {
+        exchange.link("orders/scenarios/\(scenario.name)", .text(scenario.title))
     }
 
     private func row(
-        _ exchange: Exchange, kind: String, id: String, what: [HTML], place: [HTML], often: String, _ origin: Scenario?
-    ) -> HTML {
-        let by: HTML =
-            origin.map { .link($0.title, to: exchange.inspector("orders/scenarios/\($0.name)")) }
-            ?? .tag("span", [("class", "soft")], id.hasPrefix("seed-") ? "the seed" : "a call or this page")
-        return .tag(
-            "tr", [("id", id)],
-            .tag("td", [("data-label", "What")], .group(what), .text(" "), .tag("code", [("class", "soft")], id)),
-            .tag("td", [("data-label", "Where")], .group(place)), .tag("td", [("data-label", "How often")], often),
-            .tag("td", [("data-label", "Ordered by")], by),
-            .tag(
-                "td", [],
-                form(
-                    to: "orders/withdraw", exchange, [("class", "inline")],
-                    [
-                        .hidden("kind", kind), .hidden("id", id),
-                        OrderField.button("Withdraw", spoken: id, "quiet small"),
-                    ])))
+        _ exchange: Exchange, kind: String, id: String, what: [HTML], place: [HTML?], often: String,
+        _ played: [Scenario]
+    ) -> HTML.Row {
+        let orders = exchange.world.scenarioOrders
+        let origin = played.first { orders[$0.name].map { ($0.faults + $0.outcomes).contains(id) } ?? false }
+        return HTML.Row(
+            ["id": id], .group(what + [" ", .of("code.soft", .text(id))]), .group(place.compactMap { $0 }),
+            .text(often),
+            origin.map { link($0, exchange) } ?? .soft(id.hasPrefix("seed-") ? "the seed" : "a call or this page"),
+            action(exchange, "orders/withdraw", "Withdraw", "quiet.small", spoken: id, ["kind": kind, "id": id]))
     }
 
-    private func outcomeRow(_ exchange: Exchange, _ outcome: Outcome, _ origin: Scenario?) -> HTML {
+    private func outcomeRow(_ exchange: Exchange, _ outcome: Outcome, _ played: [Scenario]) -> HTML.Row {
         let who = outcome.account ?? "the person"
-        let what: HTML =
+        let what: [HTML] =
             switch outcome.kind {
-            case .approve: .group([badge("sign-in", "good"), .text(" "), text(who), .text(" signs in")])
-            case .cancel: .group([badge("cancel", "warn"), .text(" "), text(who), .text(" cancels")])
-            case .error:
-                .group([badge("error", "bad"), .text(" "), .tag("code", [], Inspector.shortened(outcome.error ?? ""))])
+            case .approve: [.badge("sign-in", "good"), " ", text("\(who) signs in")]
+            case .cancel: [.badge("cancel", "warn"), " ", text("\(who) cancels")]
+            case .error: [.badge("error", "bad"), " ", ShownText.code(outcome.error ?? "", limit: 400)]
             }
-        var details: [String] = []
-        if let shares = outcome.shareEmail { details.append(shares ? "shares the address" : "hides the address") }
-        if let name = outcome.name { details.append("as \(name.given) \(name.family)") }
-        if let scopes = outcome.scopes { details.append("grants \(scopes.joined(separator: " "))") }
-        let more: HTML =
-            details.isEmpty
-            ? .group([]) : .tag("div", [("class", "soft text")], Inspector.shortened(details.joined(separator: "; ")))
-        let owner = provider(outcome.provider).map { title($0) } ?? outcome.provider
+        let details = [
+            outcome.shareEmail.map { $0 ? "shares the address" : "hides the address" },
+            outcome.name.map { "as \($0.given) \($0.family)" },
+            outcome.scopes.map { "grants \($0.joined(separator: " "))" },
+        ].compactMap { $0 }
+        let owner = providers.first { $0.name == outcome.provider }?.facts.title ?? outcome.provider
         return row(
-            exchange, kind: "outcome", id: outcome.id, what: [what, more],
-            place: [.text("the next sign-in with \(owner)"), client(outcome.client)],
-            often: OrderWords.times(outcome.times), origin)
+            exchange, kind: "outcome", id: outcome.id,
+            what: what + (details.isEmpty ? [] : [.of("div.soft", text(details.joined(separator: "; ")))]),
+            place: [.text("the next sign-in with \(owner)"), client(outcome.client)], often: times(outcome.times),
+            played)
     }
 
-    private func faultRow(_ exchange: Exchange, _ fault: Fault, _ origin: Scenario?) -> HTML {
+    private func faultRow(_ exchange: Exchange, _ fault: Fault, _ played: [Scenario]) -> HTML.Row {
         let match = fault.match
         let entry = control.catalog.entries.first { entry in
             entry.path == match.path && entry.host == match.host && entry.method == match.method
         }
         let envelope = [match.from.map { "from \($0)" }, match.to.map { "to \($0)" }].compactMap { $0 }
-        let name =
-            match.smtp == nil
-            ? [match.method, (match.host ?? "") + (match.path ?? "")].compactMap { $0 }.joined(separator: " ")
-            : envelope.joined(separator: ", ")
-        let owner = entry.flatMap { provider($0.provider) }.map { title($0) }
+        let address = [match.method, (match.host ?? "") + (match.path ?? "")].compactMap { $0 }
+        let name = match.smtp == nil ? address.joined(separator: " ") : envelope.joined(separator: ", ")
+        let owner = providers.first { $0.name == entry?.provider }?.facts.title
         let place =
-            match.smtp.map { "mail at \($0.rawValue) of SMTP" }
-            ?? entry?.title.map { "\(owner ?? ""): \($0)" } ?? (name.isEmpty ? "every request" : "")
-        var often = OrderWords.times(fault.times.map { $0 - fault.done })
+            match.smtp.map { "mail at \($0.rawValue) of SMTP" } ?? entry?.title.map { "\(owner ?? ""): \($0)" }
+            ?? (name.isEmpty ? "every request" : "")
+        var often = times(fault.times.map { $0 - fault.done })
         if fault.after > fault.seen { often += ", after \(fault.after - fault.seen) more" }
         if fault.probability < 1 { often += ", with probability \(fault.probability)" }
         if fault.seen > 0 { often += " (seen \(fault.seen) so far)" }
         let fields = match.fields.map { "\($0.name)=\($0.value)" }.joined(separator: ", ")
         return row(
             exchange, kind: "fault", id: fault.id,
-            what: [badge("fault", "warn"), .text(" "), text(OrderWords.effect(fault.effect))],
+            what: [.badge("fault", "warn"), " ", text(Inspector.words(fault.effect.document))],
             place: [
-                .text(place), name.isEmpty ? .group([]) : .tag("div", [], .tag("code", [], Inspector.shortened(name))),
-                client(match.client),
-                fields.isEmpty
-                    ? .group([]) : .tag("div", [("class", "soft")], .tag("code", [], Inspector.shortened(fields))),
-                match.tokensOf.map { .tag("div", [("class", "soft text")], "tokens of \(Inspector.shortened($0))") }
-                    ?? .group([]),
-            ], often: often, origin)
+                .text(place), name.isEmpty ? nil : .of("div", ShownText.code(name, limit: 400)), client(match.client),
+                fields.isEmpty ? nil : .of("div.soft", ShownText.code(fields, limit: 400)),
+                match.tokensOf.map { .of("div.soft", text("tokens of \($0)")) },
+            ], often: often, played)
     }
 
-    private func client(_ name: String?) -> HTML {
-        guard let name else { return .group([]) }
-        return .tag("div", [("class", "soft")], .text("client "), .tag("code", [], Inspector.shortened(name)))
+    /// Describes an effect in the words of its form: "error invalid_grant, delay 2s".
+    private static func words(_ effect: JSONValue) -> String {
+        (effect.object?.members ?? []).compactMap { name, value in
+            let label = SchemaForm.words(name).lowercased()
+            // A whole signature is the default of a broken token.
+            if name == "signature", value.string == "valid" { return nil }
+            guard value.bool != true else { return label }
+            return "\(label) \(value.object == nil ? value.string ?? value.text : "with \(words(value))")"
+        }.joined(separator: ", ")
     }
 
-    /// Shortens fields and patterns, which may be long.
-    private static func shortened(_ text: String) -> String { ShownText.plain(text, limit: 400) }
+    private func times(_ times: Int?) -> String { times.map { $0 == 1 ? "once" : "\($0) times" } ?? "for ever" }
 
-    private func badge(_ text: String, _ kind: String) -> HTML { .tag("span", [("class", "badge \(kind)")], text) }
-
-    private func text(_ text: String) -> HTML { .tag("bdi", [("class", "text")], Inspector.shortened(text)) }
-
-    // MARK: - Changes
-
-    func withdraw(_ exchange: Exchange, _ form: Form) async throws -> Response {
-        let kind = form["kind"] == "outcome" ? "outcomes" : "faults"
-        do {
-            let id = PercentCoding.encode(Array((form["id"] ?? "").utf8))
-            _ = try await call("DELETE", "\(kind)/\(id)", in: exchange)
-            return try changed(exchange, show: "orders", saying: "\(form["id"] ?? "") was withdrawn.")
-        } catch let error as CallRefusal {
-            return try waitingOrders(exchange, status: error.status, refusal: error)
-        }
+    private func client(_ name: String?) -> HTML? {
+        name.map { .of("div.soft", "client ", ShownText.code($0, limit: 400)) }
     }
 
-    func withdrawAll(_ exchange: Exchange) async throws -> Response {
-        do {
-            _ = try await call("DELETE", "outcomes", in: exchange)
-            _ = try await call("DELETE", "faults", in: exchange)
-            return try changed(exchange, show: "orders", saying: "Everything was withdrawn.")
-        } catch let error as CallRefusal {
-            return try waitingOrders(exchange, status: error.status, refusal: error)
-        }
-    }
-}
-
-extension Inspector {
-    /// The pages of orders: `/_understudy/orders` and below.
-    var orderEndpoints: [Endpoint] {
-        [
-            page("GET", "orders") { try waitingOrders($0) },
-            form("orders/withdraw") { try await withdraw($0, $1) },
-            form("orders/withdraw-all") { exchange, _ in try await withdrawAll(exchange) },
-            page("GET", "orders/people") { foundPeople($0) },
-            page("GET", "orders/fault") { faultPage($0, $0.request.queryForm) },
-            form("orders/fault") { try await orderFault($0, $1) },
-            page("GET", "orders/sign-in") { signInPage($0, $0.request.queryForm) },
-            form("orders/sign-in") { try await orderSignIn($0, $1) },
-            page("GET", "orders/tokens") { tokenPage($0, $0.request.queryForm) },
-            form("orders/tokens") { await makeToken($0, $1) },
-            page("GET", "orders/scenarios") { scenarioList($0) },
-            page("GET", "orders/scenarios/:name") { try scenarioPage($0) },
-            form("orders/scenarios/:name") { try await playScenario($0, $1) },
-            form("orders/scenarios/:name/end") { exchange, _ in try await endScenario(exchange) },
-        ]
-    }
-
-    func orderTabs(_ exchange: Exchange, _ current: String) -> HTML {
-        tabs(
-            exchange, "Orders",
-            [
-                ("orders", "Waiting"), ("orders/sign-in", "Next sign-in"), ("orders/fault", "Something goes wrong"),
-                ("orders/scenarios", "Scenarios"), ("orders/tokens", "Mint a token"),
-            ], current: current)
-    }
+    /// Returns a text of an order, which may be long.
+    private func text(_ text: String) -> HTML { .of("bdi.text", .text(ShownText.plain(text, limit: 400))) }
 }

@@ -23,56 +23,36 @@ struct InspectedItems: Sendable {
 
     /// Returns a section with its title.
     func section(_ section: InspectedSection) -> HTML {
-        .tag("section", [("class", "people-section")], .tag("h3", [], section.title), .tag("div", [], items(section)))
-    }
-
-    func items(_ section: InspectedSection) -> HTML {
-        let more =
-            section.more == 0
-            ? []
-            : [HTML.tag("p", [("class", "soft small")], "\(section.more) more, which came before these.")]
-        let about =
-            section.about.map { about -> [HTML] in
-                // A text about an empty section isn't true of others.
-                let isShown = section.items.isEmpty || about.count > 60
-                return isShown ? [.tag("p", [("class", "soft small")], about)] : []
-            } ?? []
-        let items = HTML.element(
-            "div", attributes: [(name: "class", value: "people-items")], children: section.items.map { item($0) })
-        return .group(about + (section.items.isEmpty ? [] : [items]) + more)
+        // A text about an empty section isn't true of others.
+        let about = section.about.flatMap { section.items.isEmpty || $0.count > 60 ? HTML.small($0) : nil }
+        return .of(
+            "section.people-section", .of("h\(level - 1)", .text(section.title)),
+            .of(
+                "div", about,
+                section.items.isEmpty ? nil : .of("div.people-items", .group(section.items.map { item($0) })),
+                .more(section.more, "more, which came before these.")))
     }
 
     private func item(_ item: InspectedItem) -> HTML {
-        let marks = item.marks.map { mark in
-            HTML.tag("span", [("class", "badge \(mark.mark.rawValue)")], mark.text)
-        }
-        let heading = HTML.tag(
-            "h\(level)", [("class", "people-heading")], ShownText.isolated(item.title),
-            .tag("span", [("class", "soft")], item.kind.map { " \($0)" } ?? ""),
-            .group(marks.flatMap { [.text(" "), $0] }))
-        return .tag(
-            "div", [("class", "card people-item")], heading,
+        .of(
+            "div.card.people-item",
+            .of(
+                "h\(level).people-heading", ShownText.isolated(item.title), item.kind.map { .soft(" \($0)") },
+                .group(item.marks.flatMap { [" ", .badge($0.text, $0.mark.rawValue)] })),
             facts(item.facts + (item.scopes.isEmpty ? [] : [InspectedFact("Scopes", .codes(item.scopes))])),
             .group(item.documents.map { document($0) }), tokens(item), buttons(item.actions, of: item.title))
     }
 
-    func facts(_ facts: [InspectedFact]) -> HTML {
-        guard !facts.isEmpty else { return .group([]) }
-        let rows = facts.map { fact in
-            HTML.group([.tag("dt", [], ShownText.isolated(fact.label)), .tag("dd", [], value(fact.value))])
-        }
-        return .element("dl", attributes: [(name: "class", value: "facts")], children: rows)
-    }
+    func facts(_ facts: [InspectedFact]) -> HTML? { .facts(facts.map { ($0.label, value($0.value)) }) }
 
     private func value(_ value: InspectedFact.Value) -> HTML {
         switch value {
         case .text(let text): ShownText.isolated(text, limit: 10_000)
         case .code(let text): InspectedItems.code(text)
-        case .codes(let texts) where texts.isEmpty: .tag("span", [("class", "soft")], "none")
-        case .codes(let texts): .group(texts.flatMap { [InspectedItems.code($0), .text(" ")] })
+        case .codes(let texts) where texts.isEmpty: .soft("none")
+        case .codes(let texts): .group(texts.flatMap { [InspectedItems.code($0), " "] })
         case .time(let time): ShownText.time(time)
-        case .subject(let subject):
-            .group([InspectedItems.code(subject), person(named: subject)])
+        case .subject(let subject): .group([InspectedItems.code(subject), person(named: subject)])
         }
     }
 
@@ -81,77 +61,46 @@ struct InspectedItems: Sendable {
         let id = providers.lazy.compactMap {
             ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)
         }.first
-        guard let id else { return .group([]) }
-        let page = exchange.inspector("people/\(Exchange.segment(id))")
-        return .group([.text(" · "), .tag("a", [("href", page)], ShownText.isolated(id))])
+        return id.map { .group([" · ", exchange.link("people/\(Exchange.segment($0))", ShownText.isolated($0))]) } ?? ""
     }
 
-    static func code(_ text: String) -> HTML { .tag("code", [], ShownText.isolated(text, limit: 10_000)) }
+    static func code(_ text: String) -> HTML { .of("code", ShownText.isolated(text, limit: 10_000)) }
 
     private func document(_ document: InspectedDocument) -> HTML {
-        .tag(
-            "details", [], .tag("summary", [], .tag("code", [], document.title)),
-            .tag("pre", [("tabindex", "0")], ShownText.source(InspectedItems.lines(document.value), limit: 60_000)))
-    }
-
-    /// Returns JSON for people: a member or an element a line.
-    static func lines(_ value: JSONValue, indent: String = "") -> String {
-        let inner = indent + "  "
-        switch value {
-        case .object(let object) where !object.isEmpty:
-            let members = object.members.map {
-                "\(inner)\(JSONValue.string($0.key).text): \(lines($0.value, indent: inner))"
-            }
-            return "{\n\(members.joined(separator: ",\n"))\n\(indent)}"
-        case .array(let items) where !items.isEmpty:
-            return "[\n\(items.map { inner + lines($0, indent: inner) }.joined(separator: ",\n"))\n\(indent)]"
-        default: return value.text
-        }
+        .of(
+            "details", .of("summary", .of("code", .text(document.title))),
+            .source(document.value.indented(), label: document.title, limit: 60_000))
     }
 
     // MARK: - Tokens
 
-    private func tokens(_ item: InspectedItem) -> HTML {
-        guard !item.tokens.isEmpty else { return .group([]) }
+    private func tokens(_ item: InspectedItem) -> HTML? {
+        guard !item.tokens.isEmpty else { return nil }
         // If each token has the scopes of the whole grant, they are shown there already.
         let hasScopes = item.tokens.contains { Set($0.scopes) != Set(item.scopes) }
-        let head = (["Token"] + (hasScopes ? ["Scopes"] : []) + ["Works", "Revoke"]).map { title in
-            HTML.tag("th", [("scope", "col")], title)
+        let rows = item.tokens.map { token in
+            var row = HTML.Row([:], .group([.text("\(token.kind) "), secret(token.text)]))
+            if hasScopes { row.cells.append(value(.codes(token.scopes))) }
+            row.cells.append(
+                !token.works
+                    ? .badge("not any more")
+                    : token.expires.map { .group(["until ", ShownText.time($0)]) } ?? "until it is revoked")
+            let revoke = InspectedItems.revocation(of: token)
+            row.cells.append(token.works ? button(revoke, of: "\(token.kind), \(item.title)") : "")
+            return row
         }
-        let rows = item.tokens.map { token in row(token, of: item.title, hasScopes: hasScopes) }
-        let more = item.moreTokens > 0 ? "\(item.moreTokens) more, which came before these." : ""
         return .group([
-            .tag(
-                "table", [("class", "stack people-tokens")],
-                .tag("thead", [], .element("tr", attributes: [], children: head)),
-                .element("tbody", attributes: [], children: rows)),
-            more.isEmpty ? .group([]) : .tag("p", [("class", "soft small")], more),
+            .table("stack.people-tokens", ["Token"] + (hasScopes ? ["Scopes"] : []) + ["Works", ""], rows),
+            .more(item.moreTokens, "more, which came before these.") ?? "",
         ])
-    }
-
-    private func row(_ token: InspectedToken, of title: String, hasScopes: Bool) -> HTML {
-        let end: HTML =
-            if !token.works {
-                .tag("span", [("class", "badge")], "not any more")
-            } else if let expires = token.expires {
-                .group([.text("until "), ShownText.time(expires)])
-            } else { .text("until it is revoked") }
-        let scopes = HTML.tag("td", [("data-label", "Scopes")], value(.codes(token.scopes)))
-        let revoke =
-            token.works ? [button(InspectedItems.revocation(of: token), of: "\(token.kind), \(title)")] : []
-        return .tag(
-            "tr", [], .tag("td", [("data-label", "Token")], .text("\(token.kind) "), secret(token.text)),
-            hasScopes ? scopes : .group([]), .tag("td", [("data-label", "Works")], end),
-            .tag("td", [], .group(revoke)))
     }
 
     /// Returns a token, which can be expanded.
     private func secret(_ text: String) -> HTML {
-        guard !masksSecrets else { return .tag("code", [], "masked-\(text.utf8.count)") }
+        guard !masksSecrets else { return .of("code", "masked-\(text.utf8.count)") }
         guard text.utf8.count > 24 else { return InspectedItems.code(text) }
-        return .tag(
-            "details", [("class", "people-token")],
-            .tag("summary", [], .tag("code", [], ShownText.isolated(text, limit: 16))),
+        return .of(
+            "details.people-token", .of("summary", .of("code", ShownText.isolated(text, limit: 16))),
             InspectedItems.code(text))
     }
 
@@ -162,21 +111,17 @@ struct InspectedItems: Sendable {
 
     // MARK: - Actions
 
-    func buttons(_ actions: [InspectedAction], of title: String) -> HTML {
-        guard !actions.isEmpty else { return .group([]) }
-        return .element(
-            "div", attributes: [(name: "class", value: "row people-actions")],
-            children: actions.map { button($0, of: title) })
+    func buttons(_ actions: [InspectedAction], of title: String) -> HTML? {
+        actions.isEmpty ? nil : .of("div.row.people-actions", .group(actions.map { button($0, of: title) }))
     }
 
     private func button(_ action: InspectedAction, of title: String) -> HTML {
-        .tag(
-            "button",
+        .button(
+            action.label, action.isDestructive ? "danger.small" : "quiet.small",
             [
-                ("class", action.isDestructive ? "danger small" : "quiet small"), ("form", InspectedItems.form),
-                ("name", InspectedItems.field), ("value", key(of: action)),
-                ("aria-label", "\(action.label): \(ShownText.plain(title))"),
-            ], action.label)
+                "form": InspectedItems.form, "name": InspectedItems.field, "value": key(of: action),
+                "aria-label": "\(action.label): \(ShownText.plain(title))",
+            ])
     }
 
     /// Returns the value that the button sends. The token, if there is one, can't be computed from it.
@@ -202,10 +147,8 @@ extension Inspector {
         switch action.work {
         case .work(let work): return try await work()
         case .call(let method, let path, let body):
-            do throws(CallRefusal) {
-                let answer = try await call(method, path, body, in: exchange)
-                return "Done: \(action.label). \(Inspector.told(answer))"
-            } catch { throw InspectedRefusal(error.status, error.message, path: error.path) }
+            let answer = try await call(method, path, body, in: exchange)
+            return "Done: \(action.label). \(Inspector.told(answer))"
         }
     }
 

@@ -45,39 +45,29 @@ extension Inspector {
     /// Says whether the first request has arrived, and with what outcome. `again` is the page's path, which a script
     /// requests again. `kind` names the kind of client; `nil` is any.
     func arrivalCheck(_ exchange: Exchange, _ arrivals: Arrivals, again: String, of kind: String?) -> HTML {
-        var content: [HTML] = []
+        var content: [HTML?] = []
         if let last = arrivals.last {
             let isFine = last.diagnosis == nil
+            let many = " \(arrivals.count) requests have come, \(arrivals.refused) were refused."
             content = [
-                .tag(
-                    "p", [],
-                    .tag("span", [("class", isFine ? "badge good" : "badge bad")], isFine ? "arrived" : "refused"),
-                    .text(
-                        arrivals.count == 1
-                            ? " The first request has come."
-                            : " \(arrivals.count) requests have come, \(arrivals.refused) were refused.")),
+                .of(
+                    "p", isFine ? .badge("arrived", "good") : .badge("refused", "bad"),
+                    .text(arrivals.count == 1 ? " The first request has come." : many)),
                 shown(exchange, last, arrivals.count == 1 ? "It was" : "The last one"),
+                isFine ? arrivals.lastRefused.map { shown(exchange, $0, "The last that was refused") } : nil,
             ]
-            if isFine, let refused = arrivals.lastRefused {
-                content.append(shown(exchange, refused, "The last that was refused"))
-            }
         } else {
-            content.append(
-                .tag(
-                    "p", [], .tag("span", [("class", "badge")], "waiting"),
-                    .text(
-                        kind == nil
-                            ? " No request has come to this world yet."
-                            : " No request of such a client has come to this world yet.")))
-            if let other = arrivals.other { content.append(shown(exchange, other, "The last request of all")) }
+            let whose = kind == nil ? "" : " of such a client"
+            content = [
+                .of("p", .badge("waiting"), " No request\(whose) has come to this world yet."),
+                arrivals.other.map { shown(exchange, $0, "The last request of all") },
+            ]
         }
         let key = [arrivals.last?.id, arrivals.other?.id].map { $0 ?? "" }.joined(separator: " ")
-        return .element(
-            "div",
-            attributes: [
-                (name: "id", value: "arrival"), (name: "data-key", value: key), (name: "role", value: "status"),
-                (name: "data-poll", value: "\(exchange.inspector(again))?part=arrival"),
-            ], children: content)
+        return .of(
+            "div#arrival",
+            ["data-key": key, "role": "status", "data-poll": "\(exchange.inspector(again))?part=arrival"],
+            .group(content.compactMap { $0 }))
     }
 
     /// Returns a request in a line or two, with the reason if it was refused.
@@ -86,17 +76,13 @@ extension Inspector {
         func masked(_ text: String) -> String { ShownText.source(mask?.apply(to: text) ?? text) }
         let place = "\(recorded.request.method) \(recorded.host ?? "")\(recorded.path)"
         let ago = max(0, MachineClock.microseconds - recorded.began) / 1_000_000
-        return .tag(
-            "div", [("class", "setup-arrival")],
-            .tag(
-                "p", [], .text("\(words): "), .tag("code", [], masked(place)),
-                .text(" was answered \(recorded.response.status), "),
-                .text(ago < 2 ? "just now" : "\(Inspector.words(ago)) ago"), .text(". "),
-                .link("Look at \(recorded.id)", to: exchange.inspector("requests/\(recorded.id)"))),
-            recorded.diagnosis.map { .tag("div", [("class", "note bad")], reasonParts(masked($0), exchange)) }
-                ?? .group([]),
-            help(for: recorded).map {
-                .tag("p", [("class", "small")], .link($0.title, to: exchange.inspector($0.path)))
-            } ?? .group([]))
+        return .of(
+            "div.setup-arrival",
+            .of(
+                "p", "\(words): ", .of("code", .text(masked(place))), " was answered \(recorded.response.status), ",
+                ago < 2 ? "just now" : "\(Inspector.words(ago)) ago", ". ",
+                exchange.link("requests/\(recorded.id)", "Look at \(recorded.id)")),
+            recorded.diagnosis.map { .of("div.note.bad", reasonParts(masked($0), exchange)) },
+            help(for: recorded).map { .of("p.small", exchange.link($0.path, .text($0.title))) })
     }
 }

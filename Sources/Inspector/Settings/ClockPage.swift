@@ -7,54 +7,91 @@ import Worlds
 // The page `/_understudy/clock`: the time in the world, and how to move it.
 
 extension Inspector {
-    func clockPage(
-        _ exchange: Exchange, _ form: Form = Form(fields: []), status: Int = 200, refusal: CallRefusal? = nil
+    /// The pages of the clock, of the worlds with their seeds, and of how to lead clients here.
+    var settingsEndpoints: [Endpoint] {
+        [
+            page("GET", "clock") { try clockPage($0) }, form("clock") { try await setClock($0, $1) },
+            page("GET", "setup") { try await setUpPage($0) }, page("GET", "setup/:guide") { try await guidePage($0) },
+        ] + worldEndpoints
+    }
+
+    private static let steps: [(span: String, label: String, about: String?)] = [
+        ("1m", "+1 minute", nil), ("11m", "+11 minutes", "authorization codes expire"),
+        ("1h", "+1 hour", nil), ("1d", "+1 day", nil), ("30d", "+30 days", nil),
+        ("190d", "+190 days", "client secrets expire"),
+    ]
+
+    private func clockPage(
+        _ exchange: Exchange, _ form: Form = Form(fields: []), refusal: CallRefusal? = nil
     ) throws -> Response {
         let clock = exchange.world.read { $0.value(WorldClock.self) }
         let (now, machine) = (clock.now, MachineClock.now)
+        let moves = Inspector.steps.map { step in
+            self.form(
+                to: "clock", exchange, [:], .hidden("do", "advance"), .hidden("span", step.span),
+                .of("button.quiet", .text(step.label), step.about.map { .of("span.clock-about", .text($0)) }))
+        }
+        let (state, change) = clock.isFrozen ? ("It stands still", "Let it run") : ("It is running", "Freeze it")
         let answer = page(
-            exchange, .clock, title: "Clock", status: status, scripts: ["clock", "follow"],
+            exchange, .clock, title: "Clock", status: refusal?.status ?? 200, scripts: ["clock", "follow"],
             lead: [
-                .tag(
-                    "span", [("id", "clock-state"), ("data-follow", nil)],
-                    .tag(
-                        "span", [("class", clock.isFrozen ? "badge warn" : "badge good")],
-                        clock.isFrozen ? "frozen" : "running"))
+                .of(
+                    "span#clock-state", ["data-follow": true],
+                    clock.isFrozen ? .badge("frozen", "warn") : .badge("running", "good"))
             ],
             [
                 try notice(exchange), refusalNote(refusal),
-                .tag(
-                    "div", [("class", "cards clock-faces"), ("id", "clock-faces"), ("data-follow", nil)],
+                .of(
+                    "div.cards.clock-faces#clock-faces", ["data-follow": true],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
-                    face("On the machine", machine, isRunning: true, nil)),
-                .tag(
-                    "p", [("class", "clock-distance"), ("id", "clock-distance"), ("data-follow", nil)],
-                    distance(now, machine)),
-                .tag(
-                    "p", [("class", "soft")],
+                    face("On the machine", machine, isRunning: true, "")),
+                .of("p.clock-distance#clock-distance", ["data-follow": true], .text(distance(now, machine))),
+                .of(
+                    "p.soft",
                     "Codes, tokens and sessions of this world expire by its clock. Other worlds have clocks of their own."
-                ),
-                .tag("h2", [], "Move it"), moves(exchange),
-                .tag(
-                    "div", [("class", "cards")], by(exchange, form), to(exchange, form),
-                    state(exchange, isFrozen: clock.isFrozen)),
+                ), .of("h2", "Move it"), .of("div.row.clock-moves", .group(moves)),
+                .of(
+                    "div.cards",
+                    mover(
+                        exchange, "By any span", "advance", "Move it",
+                        .field(
+                            "Span", hint: "such as 90s, 6m, 2h, 30d; -1h goes back",
+                            .input("span", form["span"] ?? ""))),
+                    mover(
+                        exchange, "To a moment", "set", "Set it",
+                        .field(
+                            "Date and time", hint: "UTC",
+                            .input("time", form["time"] ?? "", type: "datetime-local", ["step": "1"]))),
+                    .card(
+                        state,
+                        .small(
+                            "Frozen, it moves only when somebody moves it, so that two runs of a test give the same tokens."
+                        ),
+                        .of(
+                            "div.row",
+                            action(exchange, "clock", change, "quiet", ["do": clock.isFrozen ? "run" : "freeze"]),
+                            action(exchange, "clock", "Back to the machine's time", "quiet", ["do": "reset"])))),
             ])
         return refused(answer, refusal)
     }
 
+    private func mover(_ exchange: Exchange, _ title: String, _ order: String, _ button: String, _ field: HTML) -> HTML
+    {
+        .card(title, form(to: "clock", exchange, [:], .hidden("do", order), field, .of("p", .button(button))))
+    }
+
     /// Returns a clock. The script lets it tick; screen readers don't read it out.
-    private func face(_ label: String, _ time: Instant, isRunning: Bool, _ kind: String?) -> HTML {
-        var attributes: [(String, String?)] = [("datetime", time.text), ("data-clock", String(time.milliseconds))]
-        if isRunning { attributes.append(("data-running", nil)) }
+    private func face(_ label: String, _ time: Instant, isRunning: Bool, _ kind: String) -> HTML {
         let text = time.text
-        return .tag(
-            "section", [("class", "card clock-face \(kind ?? "")")], .tag("h2", [], label),
-            .tag(
-                "p", [],
-                .tag(
-                    "time", attributes, .tag("span", [("class", "clock-date")], String(text.prefix(10))), .text(" "),
-                    .tag("span", [("class", "clock-time")], "\(text.dropFirst(11).prefix(8))")),
-                .tag("span", [("class", "soft")], " UTC")))
+        return .card(
+            label, as: "section.card.clock-face.\(kind)",
+            .of(
+                "p",
+                .of(
+                    "time",
+                    ["datetime": text, "data-clock": "\(time.milliseconds)", "data-running": isRunning],
+                    .of("span.clock-date", .text(String(text.prefix(10)))), " ",
+                    .of("span.clock-time", "\(text.dropFirst(11).prefix(8))")), .soft(" UTC")))
     }
 
     private func distance(_ now: Instant, _ machine: Instant) -> String {
@@ -79,74 +116,7 @@ extension Inspector {
         return words.isEmpty ? "0 seconds" : words.prefix(2).joined(separator: " and ")
     }
 
-    private static let steps = [
-        (span: "1m", label: "+1 minute", about: ""),
-        (span: "11m", label: "+11 minutes", about: "authorization codes expire"),
-        (span: "1h", label: "+1 hour", about: ""), (span: "1d", label: "+1 day", about: ""),
-        (span: "30d", label: "+30 days", about: ""),
-        (span: "190d", label: "+190 days", about: "client secrets expire"),
-    ]
-
-    private func moves(_ exchange: Exchange) -> HTML {
-        .element(
-            "div", attributes: [(name: "class", value: "row clock-moves")],
-            children: Inspector.steps.map { step in
-                form(
-                    to: "clock", exchange, [],
-                    [
-                        .hidden("do", "advance"), .hidden("span", step.span),
-                        .tag(
-                            "button", [("class", "quiet")], .text(step.label),
-                            step.about.isEmpty ? .group([]) : .tag("span", [("class", "clock-about")], step.about)),
-                    ])
-            })
-    }
-
-    private func by(_ exchange: Exchange, _ form: Form) -> HTML {
-        .tag(
-            "section", [("class", "card")], .tag("h3", [], "By any span"),
-            self.form(
-                to: "clock", exchange, [],
-                [
-                    .hidden("do", "advance"),
-                    OrderField.line("Span", "span", form, hint: "such as 90s, 6m, 2h, 30d; -1h goes back"),
-                    .tag("p", [], OrderField.button("Move it")),
-                ]))
-    }
-
-    private func to(_ exchange: Exchange, _ form: Form) -> HTML {
-        .tag(
-            "section", [("class", "card")], .tag("h3", [], "To a moment"),
-            self.form(
-                to: "clock", exchange, [],
-                [
-                    .hidden("do", "set"),
-                    OrderField.line(
-                        "Date and time", "time", form, hint: "UTC", [("type", "datetime-local"), ("step", "1")]),
-                    .tag("p", [], OrderField.button("Set it")),
-                ]))
-    }
-
-    private func state(_ exchange: Exchange, isFrozen: Bool) -> HTML {
-        .tag(
-            "section", [("class", "card")], .tag("h3", [], isFrozen ? "It stands still" : "It is running"),
-            .tag(
-                "p", [("class", "soft small")],
-                "Frozen, it moves only when somebody moves it, so that two runs of a test give the same tokens."),
-            .tag(
-                "div", [("class", "row")],
-                form(
-                    to: "clock", exchange, [],
-                    [
-                        .hidden("do", isFrozen ? "run" : "freeze"),
-                        OrderField.button(isFrozen ? "Let it run" : "Freeze it", "quiet"),
-                    ]),
-                form(
-                    to: "clock", exchange, [],
-                    [.hidden("do", "reset"), OrderField.button("Back to the machine's time", "quiet")])))
-    }
-
-    func setClock(_ exchange: Exchange, _ form: Form) async throws -> Response {
+    private func setClock(_ exchange: Exchange, _ form: Form) async throws -> Response {
         let order: JSONValue =
             switch form["do"] {
             case "set": ["set": .string(Inspector.instant(form["time"] ?? ""))]
@@ -155,21 +125,17 @@ extension Inspector {
             case "reset": ["reset": true]
             default: ["advance": .string((form["span"] ?? "").filter { !$0.isWhitespace })]
             }
-        do {
+        return try await trying {
             _ = try await call("POST", "clock", order, in: exchange)
             let now = exchange.world.now.text
             return try changed(exchange, show: "clock", saying: "It was \(now) in this world when that was done.")
-        } catch let error as CallRefusal {
-            return try clockPage(exchange, form, status: error.status, refusal: error)
+        } refused: {
+            try clockPage(exchange, form, refusal: $0)
         }
     }
 
     /// Returns a browser's date and time, `2030-01-01T00:00` with seconds or without, in the control API's form.
     private static func instant(_ text: String) -> String {
-        switch text.utf8.count {
-        case 16: text + ":00Z"
-        case 19: text + "Z"
-        default: text
-        }
+        text.utf8.count == 16 ? text + ":00Z" : text.utf8.count == 19 ? text + "Z" : text
     }
 }

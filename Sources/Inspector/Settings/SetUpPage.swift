@@ -9,54 +9,37 @@ extension Inspector {
     func setUpPage(_ exchange: Exchange) async throws -> Response {
         let check = arrivalCheck(exchange, try await arrivals(exchange) { _ in true }, again: "setup", of: nil)
         if exchange.request.queryForm["part"] == "arrival" { return part(check) }
+        let taken = providers.flatMap { ($0 as? any TakesUnseeded)?.takenOnTrust(in: exchange.world) ?? [] }
+        let kinds = guideGroups(exchange).map { group in
+            let links = group.guides.map { guide in
+                HTML.group([
+                    exchange.link("setup/\(guide.id)", .text(guide.title)), .of("span.soft.small", .text(guide.about)),
+                ])
+            }
+            return HTML.of("section.card", .of("h3", .text(group.title)), .list("ul", links))
+        }
         return page(
             exchange, .setUp, title: "Set up", scripts: ["setup"],
             [
-                chosen.isEmpty
-                    ? .group([]) : .tag("p", [], "It began with: \(chosen.map(\.title).joined(separator: "; "))."),
-                takenOnTrust(exchange.world),
-                .tag(
-                    "section", [("class", "card setup-check"), ("aria-labelledby", "check-title")],
-                    .tag("h2", [("id", "check-title")], "Has anything arrived?"), check,
-                    .tag("p", [("class", "orders-unscripted")], .link("Check again", to: exchange.inspector("setup")))),
-                tryOut(exchange).map { .group([.tag("h2", [], "Try a sign-in"), $0]) } ?? .group([]),
-                .tag("h2", [], "What is to sign in here?"), kinds(exchange),
-                .tag("h2", [("id", "clients")], "Clients of the seed"), clients(exchange),
-                registered(exchange),
-                .tag("h2", [("id", "people")], "People to sign in as"), people(exchange),
-                .tag("h2", [("id", "addresses")], "Addresses"), addresses(exchange),
-                .tag("h2", [], "The control API"), controlCalls(exchange),
-                .tag(
-                    "p", [], .text("Ready-made situations are "),
-                    .link("scenarios", to: exchange.inspector("orders/scenarios")), .text(".")),
+                chosen.isEmpty ? nil : .of("p", "It began with: \(chosen.map(\.title).joined(separator: "; "))."),
+                taken.isEmpty
+                    ? nil
+                    : .card(
+                        "Taken on trust", as: "section.note.warn",
+                        .of(
+                            "p",
+                            "No seed has these, and they were taken all the same. A misspelled name passes as well."),
+                        .list("ul", taken.map { .of("span.text", .text(ShownText.source($0))) })),
+                .card(
+                    "Has anything arrived?", as: "section.card.setup-check", check,
+                    .of("p.orders-unscripted", exchange.link("setup", "Check again"))),
+                tryOut(exchange).map { .group([.of("h2", "Try a sign-in"), $0]) },
+                .of("h2", "What is to sign in here?"), .of("div.cards.setup-kinds", .group(kinds)),
+                .of("h2#clients", "Clients of the seed"), clients(exchange), registered(exchange),
+                .of("h2#people", "People to sign in as"), people(exchange), .of("h2#addresses", "Addresses"),
+                addresses(exchange), .of("h2", "The control API"), controlCalls(exchange),
+                .of("p", "Ready-made situations are ", exchange.link("orders/scenarios", "scenarios"), "."),
             ])
-    }
-
-    private func kinds(_ exchange: Exchange) -> HTML {
-        .element(
-            "div", attributes: [(name: "class", value: "cards setup-kinds")],
-            children: guideGroups(exchange).map { group in
-                .tag(
-                    "section", [("class", "card")], .tag("h3", [], group.title),
-                    .element(
-                        "ul", attributes: [],
-                        children: group.guides.map { guide in
-                            .tag(
-                                "li", [], .link(guide.title, to: exchange.inspector("setup/\(guide.id)")),
-                                .tag("span", [("class", "soft small")], guide.about))
-                        }))
-            })
-    }
-
-    /// Lists what a provider has accepted though it isn't in the seed; empty if there is nothing.
-    private func takenOnTrust(_ world: World) -> HTML {
-        let taken = providers.flatMap { ($0 as? any TakesUnseeded)?.takenOnTrust(in: world) ?? [] }
-        guard !taken.isEmpty else { return .group([]) }
-        return .tag(
-            "section", [("class", "note warn")], .tag("h2", [], "Taken on trust"),
-            .tag("p", [], "No seed has these, and they were taken all the same. A misspelled name passes as well."),
-            .element(
-                "ul", attributes: [], children: taken.map { .tag("li", [("class", "text")], ShownText.source($0)) }))
     }
 
     // MARK: - The seed
@@ -70,147 +53,105 @@ extension Inspector {
         let sections = provider.map { name in seed.section(named: name).map { [$0] } ?? [] } ?? seed.sections
         let all = sections.flatMap { section in section.seededClients.map { (section: section, client: $0) } }
         guard !all.isEmpty else {
-            return .tag(
-                "p", [("class", "empty")], .text("No client is seeded. "),
-                .link("Add one to this world's seed", to: exchange.inspector("worlds/seed")))
+            return .of(
+                "p.empty", "No client is seeded. ",
+                exchange.link("worlds/seed", "Add one to this world's seed"))
         }
         let signing = Set(
-            providers.flatMap {
-                (type(of: $0) as? any SignsClientSecrets.Type)?.clientsThatSign(in: exchange.world.seed) ?? []
-            })
-        let rows = all.prefix(limit).enumerated().map { number, entry -> HTML in
-            let id = "client-\(number + 1)"
-            let secret = entry.section.secret(ofClient: entry.client.id)
-            let isSigned = signing.contains(entry.client.id) && secret == nil
-            return .tag(
-                "tr", [],
-                .tag(
-                    "td", [("data-label", "ID")], .tag("code", [("id", id)], ShownText.source(entry.client.id)),
-                    .text(" "),
-                    copyButton(id, spoken: entry.client.id)),
-                .tag("td", [("data-label", "Kind")], ShownText.source(entry.client.kind)),
-                .tag(
-                    "td", [("data-label", "Secret")],
-                    isSigned
-                        ? .tag("span", [("class", "soft")], "signed by the client")
-                        : shownSecret(secret, "\(id)-secret")),
-                .tag(
-                    "td", [("data-label", "Where it returns")],
-                    .group(
-                        places(entry.client.addresses).map {
-                            .tag("div", [], .tag("code", [], ShownText.source($0)))
-                        })))
+            providers.flatMap { (type(of: $0) as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? [] })
+        let rows = all.prefix(limit).enumerated().map { number, entry -> HTML.Row in
+            let (id, client) = ("client-\(number + 1)", entry.client)
+            let secret = entry.section.secret(ofClient: client.id)
+            let isSigned = signing.contains(client.id) && secret == nil
+            return [
+                copied(client.id, id, spoken: client.id), .text(ShownText.source(client.kind)),
+                isSigned ? .soft("signed by the client") : shownSecret(secret, "\(id)-secret"),
+                places(client.addresses),
+            ]
         }
-        let left = all.count - rows.count
         return .group([
-            table(["ID", "Kind", "Secret", "Where it returns"], rows),
-            left > 0 ? .tag("p", [("class", "soft")], "And \(left) more, in the seed.") : .group([]),
+            .table("stack.setup-table", ["ID", "Kind", "Secret", "Where it returns"], rows),
+            .more(all.count - rows.count, "more are in the seed.") ?? "",
         ])
     }
 
-    /// Lists the clients that have registered themselves; empty if there are none.
-    private func registered(_ exchange: Exchange) -> HTML {
+    /// Returns a text with a button that copies it.
+    private func copied(_ text: String, _ id: String, spoken: String) -> HTML {
+        .group([.of("code", ["id": id], .text(ShownText.source(text))), " ", copyButton(id, spoken: spoken)])
+    }
+
+    private func shownSecret(_ secret: String?, _ id: String) -> HTML {
+        guard let secret else { return .soft("none") }
+        return control.masksSecrets
+            ? .of("code", "masked-\(secret.utf8.count)") : copied(secret, id, spoken: "the secret")
+    }
+
+    /// Lists the clients that have registered themselves; `nil` if there are none.
+    private func registered(_ exchange: Exchange) -> HTML? {
         let limit = Inspector.listed.clients
         let all = providers.compactMap { $0 as? any TakesClients }.flatMap {
             $0.registeredClients(in: exchange.world, limit: limit + 1)
         }
-        guard !all.isEmpty else { return .group([]) }
-        let rows = all.prefix(limit).map { client -> HTML in
-            .tag(
-                "tr", [], .tag("td", [("data-label", "ID")], .tag("code", [], ShownText.source(client.id))),
-                .tag("td", [("data-label", "Client")], ShownText.source(client.kind)),
-                .tag(
-                    "td", [("data-label", "Where it returns")],
-                    .group(
-                        places(client.addresses).map {
-                            .tag("div", [], .tag("code", [], ShownText.source($0)))
-                        })))
+        guard !all.isEmpty else { return nil }
+        let rows = all.prefix(limit).map { client -> HTML.Row in
+            [
+                .of("code", .text(ShownText.source(client.id))), .text(ShownText.source(client.kind)),
+                places(client.addresses),
+            ]
         }
         return .group([
-            .tag("h2", [("id", "registered")], "Clients that have registered"),
-            table(["ID", "Client", "Where it returns"], rows),
-            all.count > limit ? .tag("p", [("class", "soft")], "And more: GET openid/clients.") : .group([]),
+            .of("h2#registered", "Clients that have registered"),
+            .table("stack.setup-table", ["ID", "Client", "Where it returns"], rows),
+            all.count > limit ? .of("p.soft", "And more: GET openid/clients.") : "",
         ])
     }
 
-    /// Splits URIs at spaces; any other text stays whole.
-    private func places(_ addresses: String) -> [String] {
-        addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
-    }
-
-    private func shownSecret(_ secret: String?, _ id: String) -> HTML {
-        guard let secret else { return .tag("span", [("class", "soft")], "none") }
-        guard !control.masksSecrets else { return .tag("code", [], "masked-\(secret.utf8.count)") }
-        return .group([
-            .tag("code", [("id", id)], ShownText.source(secret)), .text(" "), copyButton(id, spoken: "the secret"),
-        ])
+    /// Returns URIs, which are separated by spaces, one a line; any other text stays whole.
+    private func places(_ addresses: String) -> HTML {
+        let places = addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
+        return .group(places.map { .of("div", .of("code", .text(ShownText.source($0)))) })
     }
 
     private func people(_ exchange: Exchange) -> HTML {
         let found = exchange.world.read { $0.people(limit: Inspector.listed.people) }
-        guard !found.people.isEmpty else { return .tag("p", [("class", "empty")], "Nobody is seeded.") }
-        let rows = found.people.map { person -> HTML in
-            .tag(
-                "tr", [],
-                .tag(
-                    "td", [("data-label", "ID")],
-                    .link(
-                        ShownText.source(person.id),
-                        to: exchange.inspector("people/\(Exchange.segment(person.id))"))),
-                .tag("td", [("data-label", "Name")], .tag("bdi", [], ShownText.source(person.fullName))),
-                .tag("td", [("data-label", "Address")], .tag("bdi", [], ShownText.source(person.email))))
+        guard !found.people.isEmpty else { return .of("p.empty", "Nobody is seeded.") }
+        let rows = found.people.map { person -> HTML.Row in
+            [
+                exchange.link("people/\(Exchange.segment(person.id))", .text(ShownText.source(person.id))),
+                .of("bdi", .text(ShownText.source(person.fullName))), .of("bdi", .text(ShownText.source(person.email))),
+            ]
         }
         return .group([
-            table(["ID", "Name", "Address"], rows),
-            found.next == nil
-                ? .group([]) : .tag("p", [], .link("All people", to: exchange.inspector(Area.people.rawValue))),
+            .table("stack.setup-table", ["ID", "Name", "Address"], rows),
+            found.next == nil ? "" : .of("p", exchange.link(Area.people.path, "All people")),
         ])
     }
 
     private func addresses(_ exchange: Exchange) -> HTML {
-        let hosts = Set(providers.flatMap(\.hosts)).sorted()
-        let rows = hosts.enumerated().map { number, host -> HTML in
-            let id = "address-\(number + 1)"
-            return .tag(
-                "tr", [], .tag("td", [("data-label", "There")], .tag("code", [], "https://\(host)")),
-                .tag(
-                    "td", [("data-label", "Here")], .tag("code", [("id", id)], "\(exchange.address.ownBase)/\(host)"),
-                    .text(" "), copyButton(id, spoken: host)))
+        let rows = Set(providers.flatMap(\.hosts)).sorted().enumerated().map { number, host -> HTML.Row in
+            [
+                .of("code", "https://\(host)"),
+                copied("\(exchange.address.ownBase)/\(host)", "address-\(number + 1)", spoken: host),
+            ]
         }
         let ports = control.gauges.listening.map { "\($0.name) at port \($0.port)" }.joined(separator: ", ")
         return .group([
-            .tag("p", [], "Replace https:// by this world's address and a slash. The daemon serves \(ports)."),
-            table(["There", "Here"], rows),
+            .of("p", "Replace https:// by this world's address and a slash. The daemon serves \(ports)."),
+            .table("stack.setup-table", ["There", "Here"], rows),
         ])
     }
 
-    private func table(_ heads: [String], _ rows: [HTML]) -> HTML {
-        .tag(
-            "table", [("class", "stack setup-table")],
-            .tag(
-                "thead", [],
-                .element("tr", attributes: [], children: heads.map { .tag("th", [("scope", "col")], $0) })),
-            .element("tbody", attributes: [], children: rows))
-    }
-
     private func controlCalls(_ exchange: Exchange) -> HTML {
-        let root = "\(exchange.address.ownBase)\(ControlAPI.root)/"
-        let calls = (control.endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter {
-            $0.path.count > ControlAPI.root.count + 1
-        }
+        let calls = control.calls.filter { $0.path.count > ControlAPI.root.count + 1 }
+        let names = calls.map { "\($0.method) \($0.path.dropFirst(ControlAPI.root.count + 1))" }
         return .group([
-            .tag(
-                "p", [],
+            .of(
+                "p",
                 "What these pages do, tests do by the control API: each page that changes something shows the call that it makes."
-            ),
-            code(root, "control-root"),
-            .tag(
-                "details", [], .tag("summary", [], "Its \(calls.count) calls"),
-                .element(
-                    "ul", attributes: [(name: "class", value: "setup-calls")],
-                    children: calls.map {
-                        .tag("li", [], .tag("code", [], "\($0.method) \($0.path.dropFirst(ControlAPI.root.count + 1))"))
-                    })),
+            ), code("\(exchange.address.ownBase)\(ControlAPI.root)/", "control-root"),
+            .of(
+                "details", .of("summary", "Its \(names.count) calls"),
+                .list("ul.setup-calls", names.map { .of("code", .text($0)) })),
         ])
     }
 }

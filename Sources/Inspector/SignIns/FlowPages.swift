@@ -17,133 +17,97 @@ extension Inspector {
             guard let flow = reader.flow(id) else { return noFlow(exchange) }
             // This is an exchange within a flow: its requests may have been shown before their flow was known.
             guard flow.id == id else { return .redirect(to: exchange.inspector("flows/\(flow.id)")) }
-            let content = HTML.tag(
-                "div", [("id", "flow")] + (from == nil ? [("data-follow", nil)] : []),
-                flowContent(exchange, flow, reader, from: from))
             return page(
-                exchange, .signIns, title: Inspector.title(flow), scripts: from == nil ? ["follow"] : [],
-                lead: from == nil ? [liveButton] : [], [content])
+                exchange, .signIns, title: ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())"),
+                scripts: from == nil ? ["follow"] : [], lead: from == nil ? [liveButton] : [],
+                [.of("div#flow", ["data-follow": from == nil], .group(content(exchange, flow, reader, from: from)))])
         }
     }
 
     /// The button that shows whether the page is updated, and pauses that.
     var liveButton: HTML {
-        .tag(
-            "button",
-            [("type", "button"), ("class", "quiet small needs-script live"), ("id", "live"), ("aria-pressed", "true")],
-            "Live")
-    }
-
-    /// Returns a title such as "Apple web sign-in, refused".
-    private static func title(_ flow: Flow) -> String {
-        ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())")
+        .button("Live", "quiet.small.needs-script.live#live", ["type": "button", "aria-pressed": "true"])
     }
 
     /// Returns the part of the page that is updated until the sign-in ends.
-    private func flowContent(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader, from: Int?) -> HTML {
+    private func content(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader, from: Int?) -> [HTML] {
         let count = flow.steps.count
         // Without a number, the page shows the latest steps.
         let first = min(max(0, from ?? (count - 1) / Inspector.shownSteps * Inspector.shownSteps), count - 1)
         let shown = flow.steps[first..<min(count, first + Inspector.shownSteps)]
-        let advice = reader.advice(on: shown.map(\.known))
         let conversation = Conversation(flow, shown) { isOwn($0, exchange) }
-        return .group([
-            outcome(exchange, flow, reader), self.advice(exchange, advice), summary(exchange, flow, reader),
-            .tag("h2", [], "What happened"), pages(exchange, flow, first, shown.endIndex),
-            diagram(exchange, conversation, reader, .wide(parties: conversation.parties.count)),
-            diagram(exchange, conversation, reader, .narrow),
-            .tag("h2", [], "Step by step"),
+        // The style sheet shows the diagram in one of the sizes for kinds of screens.
+        let diagrams = [DiagramSize.wide(parties: conversation.parties.count), .narrow].map { size in
+            HTML.of(
+                "div.flow-scroll.card.\(size.name)",
+                ["role": "region", "tabindex": "0", "aria-label": "Sequence diagram"],
+                SequenceDiagram(conversation: conversation, reader: reader, exchange: exchange, size: size).html)
+        }
+        return [
+            outcome(exchange, flow, reader) ?? "",
+            // These are the remarks beside the refusal.
+            .group(
+                reader.advice(on: shown.map(\.known)).map { advice in
+                    .of(
+                        "p.note\(advice.weight == .problem ? ".warn" : "")",
+                        ShownText.isolated(advice.text, limit: 2_000), " ",
+                        exchange.link("requests/\(advice.exchange)", "See the exchange"))
+                }), summary(exchange, flow, reader), .of("h2", "What happened"),
+            pages(exchange, flow, first, shown.endIndex) ?? "", .group(diagrams), .of("h2", "Step by step"),
             StepList(conversation: conversation, flow: flow, reader: reader, exchange: exchange).html,
-        ])
-    }
-
-    /// Returns the diagram in one of the sizes for kinds of screens: the style sheet shows one of them.
-    private func diagram(
-        _ exchange: Exchange, _ conversation: Conversation, _ reader: FlowReader, _ size: DiagramSize
-    ) -> HTML {
-        let diagram = SequenceDiagram(conversation: conversation, reader: reader, exchange: exchange, size: size)
-        return .tag(
-            "div",
-            [
-                ("class", "flow-scroll card \(size.name)"), ("role", "region"), ("tabindex", "0"),
-                ("aria-label", "Sequence diagram"),
-            ], diagram.html)
+        ]
     }
 
     /// Returns the facts in one line.
     private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
-        var took = ShownText.duration(flow.duration)
-        if flow.waiting >= 100_000 { took += ", \(ShownText.duration(flow.waiting)) of it waiting" }
-        var facts = [HTML.tag("span", [("class", flow.ending.style)], flow.ending.title)]
-        if let person = reader.person(of: flow) { facts.append(FlowRow.name(person, exchange)) }
-        if let client = flow.client { facts.append(.tag("code", [], ShownText.isolated(client))) }
-        if let time = flow.steps.first?.exchange.time { facts.append(ShownText.time(time)) }
-        facts.append(.text(took))
-        let count = flow.steps.count
-        facts.append(.group([.text(count == 1 ? "1 exchange, " : "\(count) exchanges, "), .tag("code", [], flow.id)]))
-        let archive = exchange.inspector("flows/har?flow=\(flow.id)")
-        facts.append(.tag("a", [("href", archive), ("download", "\(flow.id).har")], "Save as HAR"))
-        return .element(
-            "ul",
-            attributes: [
-                (name: "class", value: "flow-facts"), (name: "id", value: "flow-facts"),
-                (name: "data-spoken", value: FlowRow.spoken(flow, reader)),
-            ], children: facts.map { .tag("li", [], $0) })
+        let waiting = flow.waiting >= 100_000 ? ", \(ShownText.duration(flow.waiting)) of it waiting" : ""
+        let facts: [HTML?] = [
+            .of("span", ["class": flow.ending.style], .text(flow.ending.title)),
+            reader.person(of: flow).map { FlowRow.name($0, exchange) },
+            flow.client.map { .of("code", ShownText.isolated($0)) },
+            (flow.steps.first?.exchange.time).map { ShownText.time($0) },
+            .text(ShownText.duration(flow.duration) + waiting),
+            .group([
+                .text("\(Inspector.count(flow.steps.count, "exchange", "exchanges")), "), .of("code", .text(flow.id)),
+            ]),
+            .of(
+                "a", ["href": exchange.inspector("flows/har?flow=\(flow.id)"), "download": "\(flow.id).har"],
+                "Save as HAR"),
+        ]
+        return .of(
+            "ul.flow-facts#flow-facts", ["data-spoken": FlowRow.spoken(flow, reader)],
+            .group(facts.compactMap { $0 }.map { .of("li", $0) }))
     }
 
-    private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
+    private func outcome(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML? {
         guard let failure = flow.failure else {
             // The advice says more about a code that waits.
-            guard let hint = flow.hint, !flow.awaitsRedemption else { return .group([]) }
-            return .tag("p", [("class", "note")], hint)
+            return flow.awaitsRedemption ? nil : flow.hint.map { .note("", .text($0)) }
         }
-        let style = flow.ending == .refused ? "note bad" : "note warn"
-        let who = "\(failure.receiver.title), \(failure.step.label)"
-        let help = help(for: failure.exchange).map { help -> HTML in
-            .tag("a", [("href", exchange.inspector(help.path))], "How to mend it")
-        }
-        return .tag(
-            "div", [("class", style)],
-            .tag("p", [], .tag("strong", [], ShownText.isolated(who))),
+        return .of(
+            "div.note.\(flow.ending == .refused ? "bad" : "warn")",
+            .of("p", .of("strong", ShownText.isolated("\(failure.receiver.title), \(failure.step.label)"))),
             reasonParts(reader.reason(failure), exchange),
-            .tag(
-                "p", [("class", "row")], help ?? .group([]),
-                .link("See the request", to: exchange.inspector("requests/\(failure.exchange.id)"))))
+            .of(
+                "p.row", help(for: failure.exchange).map { exchange.link($0.path, "How to mend it") },
+                exchange.link("requests/\(failure.exchange.id)", "See the request")))
     }
 
-    /// Shows the remarks beside the refusal.
-    private func advice(_ exchange: Exchange, _ advice: [FlowAdvice]) -> HTML {
-        .group(
-            advice.map { advice in
-                .tag(
-                    "p", [("class", advice.weight == .problem ? "note warn" : "note")],
-                    ShownText.isolated(advice.text, limit: 2_000), .text(" "),
-                    .link("See the exchange", to: exchange.inspector("requests/\(advice.exchange)")))
-            })
-    }
-
-    private func pages(_ exchange: Exchange, _ flow: Flow, _ first: Int, _ end: Int) -> HTML {
-        guard flow.steps.count > Inspector.shownSteps else { return .group([]) }
-        func link(_ from: Int, _ label: String) -> HTML {
-            .link(label, to: exchange.inspector("flows/\(flow.id)?from=\(from)"))
-        }
-        var parts: [HTML] = [.text("Exchanges \(first + 1) to \(end) of \(flow.steps.count). ")]
-        if first > 0 { parts += [link(max(0, first - Inspector.shownSteps), "Show earlier ones"), .text(" ")] }
-        if end < flow.steps.count { parts.append(link(end, "Show more")) }
-        return .tag("p", [], .group(parts))
+    private func pages(_ exchange: Exchange, _ flow: Flow, _ first: Int, _ end: Int) -> HTML? {
+        let count = flow.steps.count
+        guard count > Inspector.shownSteps else { return nil }
+        func link(_ from: Int, _ label: HTML) -> HTML { exchange.link("flows/\(flow.id)?from=\(from)", label) }
+        return .of(
+            "p", "Exchanges \(first + 1) to \(end) of \(count). ",
+            first > 0 ? link(max(0, first - Inspector.shownSteps), "Show earlier ones") : nil, " ",
+            end < count ? link(end, "Show more") : nil)
     }
 
     private func noFlow(_ exchange: Exchange) -> Response {
-        page(
-            exchange, .signIns, title: "No such sign-in", status: 404,
-            [
-                .tag(
-                    "p", [("class", "note bad")],
-                    "This world's recording holds no sign-in of this ID: it was emptied, or newer exchanges took its place."
-                ),
-                .tag("p", [], .link("All sign-ins", to: exchange.inspector())),
-            ]
-        ).diagnosed(Diagnosis("the recording holds no such sign-in"))
+        missing(
+            exchange, .signIns, "No such sign-in",
+            "This world's recording holds no sign-in of this ID: it was emptied, or newer exchanges took its place.",
+            "All sign-ins")
     }
 
     /// Whether a URL leads to this daemon, or to a host that is played.
@@ -151,7 +115,7 @@ extension Inspector {
         guard let start = url.firstRange(of: "://")?.upperBound else { return true }
         let authority = url[start...].prefix { !"/?#".contains($0) }
         if authority.lowercased() == (exchange.request.header("Host") ?? "").lowercased() { return true }
-        return finder.value.plays(Address.hostName(of: String(authority)))
+        return control.finder.value.plays(Address.hostName(of: String(authority)))
     }
 }
 
@@ -165,62 +129,45 @@ struct StepList {
     var html: HTML {
         let items = conversation.lines.compactMap { line -> HTML? in
             switch line {
-            case .pause(let length): .tag("li", [("class", "step-pause soft")], "\(ShownText.duration(length)) pass")
+            case .pause(let length): .of("li.step-pause.soft", "\(ShownText.duration(length)) pass")
             case .request(let step): item(step)
             case .answer: nil
             case .onward(_, let party, let label, let place):
-                .tag(
-                    "li", [("class", "step-onward")],
-                    .tag("p", [], parties(.browser, party), .text(" "), ShownText.isolated(label)),
-                    .tag("p", [("class", "soft small")], ShownText.isolated(place)))
+                .of(
+                    "li.step-onward", .of("p", parties(.browser, party), " ", ShownText.isolated(label)),
+                    .of("p.soft.small", ShownText.isolated(place)))
             }
         }
-        return .element("ol", attributes: [(name: "class", value: "steps card")], children: items)
+        return .of("ol.steps.card", .group(items))
     }
 
     private func item(_ step: FlowStep) -> HTML {
-        let time = max(0, step.exchange.began - conversation.began)
-        let offset = time == 0 ? "0" : "+\(ShownText.duration(time))"
-        let style = step.isPending ? "badge info" : step.isFailed || step.isCancelled ? "badge bad" : "badge good"
-        return .tag(
-            "li", [("class", step.isInner ? "step inner" : "step"), ("id", "step-\(step.exchange.id)")],
-            .tag(
-                "p", [("class", "step-line")], .tag("span", [("class", "step-at soft")], offset),
+        let recorded = step.exchange
+        let time = max(0, recorded.began - conversation.began)
+        let path = "\(recorded.request.method) \(recorded.host ?? "")\(reader.control.shownPath(of: step.known))"
+        // The reason for the failure of the sign-in is shown above.
+        let isShown = step.isFailed && recorded.id != flow.failure?.exchange.id
+        let reason = isShown ? reader.control.shownDiagnosis(of: step.known) : nil
+        let fault = recorded.fault == recorded.diagnosis ? nil : recorded.fault
+        return .of(
+            "li.step\(step.isInner ? ".inner" : "")#step-\(recorded.id)",
+            .of(
+                "p.step-line", .of("span.step-at.soft", .text(time == 0 ? "0" : "+\(ShownText.duration(time))")),
                 parties(step.sender, step.receiver),
-                .tag(
-                    "a", [("href", exchange.inspector("requests/\(step.exchange.id)"))],
-                    ShownText.isolated(step.step.label)),
-                .tag("span", [("class", style)], ShownText.plain(step.answer)),
-                .tag("span", [("class", "soft small")], "in \(ShownText.duration(step.exchange.duration))")),
-            .tag(
-                "p", [("class", "step-path")],
-                .tag(
-                    "code", [],
-                    ShownText.isolated(
-                        "\(step.exchange.request.method) \(step.exchange.host ?? "")"
-                            + reader.control.shownPath(of: step.known)))),
-            diagnosis(step), fault(step))
+                exchange.link("requests/\(recorded.id)", ShownText.isolated(step.step.label)),
+                .badge(
+                    ShownText.plain(step.answer),
+                    step.isPending ? "info" : step.isFailed || step.isCancelled ? "bad" : "good"),
+                .of("span.soft.small", "in \(ShownText.duration(recorded.duration))")),
+            .of("p.step-path", .of("code", ShownText.isolated(path))),
+            reason.map { .of("p.flow-why\(step.isPending ? "" : ".bad")", ShownText.isolated($0, limit: 2_000)) },
+            fault.map { .of("p.flow-why.warn", ShownText.isolated($0, limit: 1_200)) })
     }
 
     private func parties(_ from: Party, _ to: Party) -> HTML {
-        .tag(
-            "span", [("class", "step-parties")],
-            .tag("span", [("class", "party \(from.style)")], from.title),
-            .tag("span", [("aria-hidden", "true")], " → "), .tag("span", [("class", "spoken")], " to "),
-            .tag("span", [("class", "party \(to.style)")], to.title))
-    }
-
-    private func diagnosis(_ step: FlowStep) -> HTML {
-        // The reason for the failure of the sign-in is shown above.
-        guard step.isFailed, step.exchange.id != flow.failure?.exchange.id,
-            let text = reader.control.shownDiagnosis(of: step.known)
-        else { return .group([]) }
-        return .tag(
-            "p", [("class", step.isPending ? "flow-why" : "flow-why bad")], ShownText.isolated(text, limit: 2_000))
-    }
-
-    private func fault(_ step: FlowStep) -> HTML {
-        guard let fault = step.exchange.fault, fault != step.exchange.diagnosis else { return .group([]) }
-        return .tag("p", [("class", "flow-why warn")], ShownText.isolated(fault, limit: 1_200))
+        .of(
+            "span.step-parties", .of("span.party.\(from.style)", .text(from.title)),
+            .of("span", ["aria-hidden": "true"], " → "), .spoken(" to "), .of("span.party.\(to.style)", .text(to.title))
+        )
     }
 }

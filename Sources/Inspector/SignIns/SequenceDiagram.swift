@@ -23,11 +23,12 @@ struct SequenceDiagram {
         let lines = conversation.lines.enumerated().map { number, line in
             draw(line, head + size.line * number + size.line - 16)
         }
-        let box = [("width", String(width)), ("height", String(height)), ("viewBox", "0 0 \(width) \(height)")]
-        return .tag(
-            "svg",
-            [("class", "flow-diagram \(size.name)"), ("role", "group"), ("aria-label", "Sequence diagram")] + box,
-            .group(conversation.parties.map { lifeline($0) }), .group(lines))
+        return .of(
+            "svg.flow-diagram.\(size.name)",
+            [
+                "role": "group", "aria-label": "Sequence diagram", "width": "\(width)", "height": "\(height)",
+                "viewBox": "0 0 \(width) \(height)",
+            ], .group(conversation.parties.map { lifeline($0) }), .group(lines))
     }
 
     private func lifeline(_ party: Party) -> HTML {
@@ -35,18 +36,10 @@ struct SequenceDiagram {
         let (box, top) = (size.box, 6)
         let lines = size.lines(party.title, room: box.width - 8, limit: 2)
         let first = top + box.height / 2 + 5 - 7 * (lines.count - 1)
-        return .tag(
-            "g", [("class", "flow-party \(party.style)")],
-            .tag(
-                "line",
-                [("x1", "\(middle)"), ("x2", "\(middle)"), ("y1", "\(top + box.height)"), ("y2", "\(height - 8)")]),
-            .tag(
-                "rect",
-                [
-                    ("x", "\(middle - box.width / 2)"), ("y", "\(top)"), ("width", "\(box.width)"),
-                    ("height", "\(box.height)"), ("rx", "7"),
-                ]),
-            .group(lines.enumerated().map { text($1, middle, first + 14 * $0, "") }))
+        return .of(
+            "g.flow-party.\(party.style)", line(middle, top + box.height, middle, height - 8),
+            rect("", middle - box.width / 2, top, box.width, box.height),
+            .group(lines.enumerated().map { text($1, middle, first + 14 * $0) }))
     }
 
     // MARK: - Lines
@@ -83,13 +76,9 @@ struct SequenceDiagram {
     }
 
     private func pause(_ length: Int64, _ y: Int) -> HTML {
-        let middle = width / 2
-        return .tag(
-            "g", [("class", "flow-pause")],
-            .tag("rect", [("x", "8"), ("y", "\(y - 18)"), ("width", "\(width - 16)"), ("height", "26"), ("rx", "7")]),
-            .tag(
-                "text", [("x", "\(middle)"), ("y", "\(y)"), ("text-anchor", "middle")],
-                "\(ShownText.duration(length)) pass"))
+        .of(
+            "g.flow-pause", rect("", 8, y - 18, width - 16, 26),
+            text("\(ShownText.duration(length)) pass", width / 2, y))
     }
 
     private func arrow(
@@ -102,28 +91,32 @@ struct SequenceDiagram {
         let room = abs(end - from) - 14
         let label = size.lines(ShownText.plain(above, limit: 400), room: room, limit: size.labelLines)
         let details = size.hasDetails ? size.lines(ShownText.plain(below, limit: 400), room: room, limit: 1) : []
-        return .tag(
+        return .of(
             "a",
             [
-                ("href", exchange.inspector("requests/\(step.exchange.id)")),
-                ("aria-label", ShownText.plain(spoken, limit: 300)), ("class", style),
-            ],
-            .tag(
-                "rect",
-                [
-                    ("class", "flow-hit"), ("x", "\(min(from, end))"), ("y", "\(y - size.line + 18)"),
-                    ("width", "\(abs(end - from))"), ("height", "\(size.line - 2)"),
-                ]),
-            .tag("line", [("x1", "\(from)"), ("x2", "\(tip)"), ("y1", "\(y)"), ("y2", "\(y)")]),
-            .tag("path", [("d", "M\(end) \(y)L\(tip) \(y - 4)L\(tip) \(y + 4)Z")]),
-            .group(label.enumerated().map { text($1, middle, y - 6 - 13 * (label.count - 1 - $0), "") }),
-            .group(details.map { text($0, middle, y + 13, "detail") }))
+                "href": exchange.inspector("requests/\(step.exchange.id)"),
+                "aria-label": ShownText.plain(spoken, limit: 300), "class": style,
+            ], rect(".flow-hit", min(from, end), y - size.line + 18, abs(end - from), size.line - 2),
+            line(from, y, tip, y), .of("path", ["d": "M\(end) \(y)L\(tip) \(y - 4)L\(tip) \(y + 4)Z"]),
+            .group(label.enumerated().map { text($1, middle, y - 6 - 13 * (label.count - 1 - $0)) }),
+            .group(details.map { text($0, middle, y + 13, ".detail") }))
     }
 
-    private func text(_ text: String, _ x: Int, _ y: Int, _ style: String) -> HTML {
-        .tag(
-            "text",
-            [("x", "\(x)"), ("y", "\(y)"), ("text-anchor", "middle")] + (style.isEmpty ? [] : [("class", style)]), text)
+    private func line(_ x1: Int, _ y1: Int, _ x2: Int, _ y2: Int) -> HTML {
+        .of("line", ["x1": "\(x1)", "x2": "\(x2)", "y1": "\(y1)", "y2": "\(y2)"])
+    }
+
+    private func rect(_ style: String, _ x: Int, _ y: Int, _ width: Int, _ height: Int) -> HTML {
+        .of(
+            "rect\(style)",
+            [
+                "x": "\(x)", "y": "\(y)", "width": "\(width)", "height": "\(height)",
+                "rx": style.isEmpty ? "7" : nil,
+            ])
+    }
+
+    private func text(_ text: String, _ x: Int, _ y: Int, _ style: String = "") -> HTML {
+        .of("text\(style)", ["x": "\(x)", "y": "\(y)", "text-anchor": "middle"], .text(text))
     }
 }
 

@@ -13,7 +13,7 @@ extension Inspector {
         [
             page("GET", "") { try await signIns($0) },
             page("GET", "flows/har") { try await archive($0) },
-            form("flows/empty") { exchange, _ in await emptyRecording(exchange) },
+            form("flows/empty") { exchange, _ in try await emptyRecording(exchange) },
             page("GET", "flows/:id") { try await flow($0) },
         ]
     }
@@ -26,65 +26,39 @@ extension Inspector {
             let flows = FlowPage(reader, filter, before: before)
             return page(
                 exchange, .signIns, title: "Sign-ins", scripts: before == nil ? ["follow", "signins"] : ["signins"],
-                lead: lead(exchange),
-                [filterForm(exchange, filter)] + list(exchange, flows, filter, reader, before: before))
+                lead: [
+                    liveButton,
+                    .of(
+                        "div.row.flow-buttons",
+                        .of(
+                            "a.button.quiet.small",
+                            ["href": exchange.inspector("flows/har"), "download": "\(exchange.world.name).har"],
+                            "Save all as HAR"),
+                        action(exchange, "flows/empty", "Empty the recording", "danger.small")),
+                ],
+                [
+                    filterForm(exchange, filter),
+                    // A page of older sign-ins isn't updated.
+                    .of(
+                        "div#sign-ins", ["data-follow": before == nil],
+                        .group(list(exchange, flows, filter, reader, before: before))),
+                ])
         }
     }
 
-    private func lead(_ exchange: Exchange) -> [HTML] {
-        [
-            liveButton,
-            .tag(
-                "div", [("class", "row flow-buttons")],
-                .tag(
-                    "a",
-                    [
-                        ("class", "button quiet small"), ("href", exchange.inspector("flows/har")),
-                        ("download", "\(exchange.world.name).har"),
-                    ], "Save all as HAR"),
-                form(
-                    to: "flows/empty", exchange, [],
-                    [.tag("button", [("class", "danger small")], "Empty the recording")])),
-        ]
-    }
-
-    // MARK: - The filter
-
     private func filterForm(_ exchange: Exchange, _ filter: FlowFilter) -> HTML {
-        let options = [("", "All")] + providers.map { ($0.name, type(of: $0).title) }
-        let select = HTML.element(
-            "select", attributes: [(name: "name", value: "provider")],
-            children: options.map { option in
-                .tag(
-                    "option", [("value", option.0)] + (option.0 == filter.provider ?? "" ? [("selected", nil)] : []),
-                    option.1
-                )
-            })
-        return .tag(
-            "form",
-            [("class", "flow-filter"), ("method", "get"), ("action", exchange.inspector()), ("role", "search")],
-            .tag("label", [], .text("Provider"), select), field("Client", "client", filter.client ?? ""),
-            field("Text", "q", filter.text ?? ""),
-            .tag(
-                "div", [("class", "flow-choices")], choice("Refused only", "refused", filter.isRefused ?? false),
-                choice("Unfinished only", "unfinished", filter.isUnfinished ?? false),
-                choice("Key sets and discovery, too", "all", filter.takesQuiet)),
-            .tag("button", [("class", "quiet orders-unscripted")], "Show"))
-    }
-
-    private func field(_ label: String, _ name: String, _ value: String) -> HTML {
-        .tag(
-            "label", [], .text(label),
-            .tag("input", [("type", "search"), ("name", name), ("value", value), ("autocomplete", "off")]))
-    }
-
-    private func choice(_ label: String, _ name: String, _ isOn: Bool) -> HTML {
-        .tag(
-            "label", [("class", "choice")],
-            .tag(
-                "input",
-                [("type", "checkbox"), ("name", name), ("value", "1")] + (isOn ? [("checked", nil)] : [])),
-            .text(label))
+        let options: [Option] = [("", "All")] + providers.map { ($0.name, title($0)) }
+        return .of(
+            "form.flow-filter", ["method": "get", "action": exchange.inspector(), "role": "search"],
+            .field("Provider", .select("provider", options, chosen: filter.provider ?? "")),
+            .field("Client", .input("client", filter.client ?? "", type: "search")),
+            .field("Text", .input("q", filter.text ?? "", type: "search")),
+            .of(
+                "div.flow-choices",
+                .choice("Refused only", "refused", isChosen: filter.isRefused ?? false),
+                .choice("Unfinished only", "unfinished", isChosen: filter.isUnfinished ?? false),
+                .choice("Key sets and discovery, too", "all", isChosen: filter.takesQuiet)),
+            .button("Show", "quiet.orders-unscripted"))
     }
 
     // MARK: - The list
@@ -93,45 +67,34 @@ extension Inspector {
         _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: FlowPlace?
     ) -> [HTML] {
         let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
-        let empty: [(String, String?)] = [("class", "empty"), ("id", "no-flows")]
         var content: [HTML] = [
-            rows.isEmpty ? .tag("div", empty, nothing(exchange, page, filter, before)) : .group([]),
-            .element(
-                "ol", attributes: [(name: "class", value: "flows"), (name: "id", value: "flows")], children: rows),
+            rows.isEmpty ? .of("div.empty#no-flows", nothing(exchange, page, filter, before)) : "",
+            .of("ol.flows#flows", .group(rows)),
         ]
         if let next = page.next {
             let older = exchange.inspector("?\(filter.query([("before", next.text)]))")
-            content.append(
-                .tag("p", [("class", "flow-more")], .tag("a", [("id", "older"), ("href", older)], "Older ones")))
+            content.append(.of("p.flow-more", .of("a#older", ["href": older], "Older ones")))
         }
-        if before != nil {
-            content.append(.tag("p", [], .link("Back to the newest", to: exchange.inspector("?\(filter.query())"))))
-        }
-        // A page of older sign-ins isn't updated.
-        let attributes: [(name: String, value: String?)] = [(name: "id", value: "sign-ins")]
-        return [
-            .element(
-                "div", attributes: before == nil ? attributes + [(name: "data-follow", value: nil)] : attributes,
-                children: content)
-        ]
+        if before != nil { content.append(.of("p", exchange.link("?\(filter.query())", "Back to the newest"))) }
+        return content
     }
 
     private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: FlowPlace?) -> HTML {
-        if before != nil { return .tag("p", [], "There are no older ones.") }
+        if before != nil { return .of("p", "There are no older ones.") }
         if page.isRecorded, filter.isEmpty {
-            return .tag("p", [], "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
+            return .of("p", "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
         }
         if page.isRecorded || !filter.isEmpty {
-            return .tag(
-                "p", [], .text("Nothing fits the filter. A code, a state or a nonce is found by "),
-                .link("Explain", to: exchange.inspector(Area.explain.rawValue)), .text("."))
+            return .of(
+                "p", "Nothing fits the filter. A code, a state or a nonce is found by ",
+                exchange.link(Area.explain.path, "Explain"), ".")
         }
         let links = tryOut(exchange)
         return .group([
-            .tag("p", [], links.map { _ in "No sign-ins yet. Try one:" } ?? "No sign-ins yet."), links ?? .group([]),
-            .tag(
-                "p", [], .link("Point your app here", to: exchange.inspector(Area.setUp.rawValue)),
-                .text(", and each sign-in shows up as it happens.")),
+            .of("p", links == nil ? "No sign-ins yet." : "No sign-ins yet. Try one:"), links ?? "",
+            .of(
+                "p", exchange.link(Area.setUp.path, "Point your app here"),
+                ", and each sign-in shows up as it happens."),
         ])
     }
 
@@ -144,14 +107,12 @@ extension Inspector {
         }
     }
 
-    private func emptyRecording(_ exchange: Exchange) async -> Response {
-        do throws(CallRefusal) {
+    private func emptyRecording(_ exchange: Exchange) async throws -> Response {
+        try await trying {
             _ = try await call("DELETE", "requests", in: exchange)
             return changed(exchange, show: "")
-        } catch {
-            return page(
-                exchange, .signIns, title: "Sign-ins", status: error.status,
-                [.tag("p", [("class", "note bad"), ("role", "alert")], error.message)])
+        } refused: {
+            missing(exchange, .signIns, "Sign-ins", $0.message, status: $0.status)
         }
     }
 }
@@ -209,48 +170,28 @@ struct FlowRow {
     let exchange: Exchange
 
     var html: HTML {
-        let person = reader.person(of: flow)
-        return .tag(
-            "li",
-            [
-                ("class", "flow"), ("id", "flow-\(flow.id)"), ("data-spoken", FlowRow.spoken(flow, reader)),
-            ],
-            .tag(
-                "p", [("class", "flow-what")], .tag("span", [("class", flow.ending.style)], flow.ending.title), heading,
-                who(person), when),
-            reason)
+        .of(
+            "li.flow", ["id": "flow-\(flow.id)", "data-spoken": FlowRow.spoken(flow, reader)],
+            .of(
+                "p.flow-what", .of("span", ["class": flow.ending.style], .text(flow.ending.title)),
+                .of("a.flow-name", ["href": exchange.inspector("flows/\(flow.id)")], ShownText.isolated(flow.name)),
+                reader.person(of: flow).map { FlowRow.name($0, exchange) },
+                flow.client.map { .of("code.soft", ShownText.isolated($0)) }, when), reason)
     }
-
-    private var heading: HTML {
-        .tag(
-            "a", [("class", "flow-name"), ("href", exchange.inspector("flows/\(flow.id)"))],
-            ShownText.isolated(flow.name))
-    }
-
-    private func who(_ person: FlowReader.Person?) -> HTML {
-        .group([
-            person.map { name($0) } ?? .group([]),
-            flow.client.map { .tag("code", [("class", "soft")], ShownText.isolated($0)) } ?? .group([]),
-        ])
-    }
-
-    private func name(_ person: FlowReader.Person) -> HTML { FlowRow.name(person, exchange) }
 
     /// Returns the person's name, with a link to their page.
     static func name(_ person: FlowReader.Person, _ exchange: Exchange) -> HTML {
         switch person {
         case .account(let account):
-            .tag(
-                "a", [("href", exchange.inspector("people/\(PercentCoding.encode(Array(account.id.utf8)))"))],
-                ShownText.isolated(account.fullName.isEmpty ? account.id : account.fullName))
+            exchange.link("people/\(Exchange.segment(account.id))", ShownText.isolated(account.title))
         case .text(let text): ShownText.isolated(text)
         }
     }
 
-    private var reason: HTML {
+    private var reason: HTML? {
         if let failure = flow.failure {
-            let style = flow.ending == .refused ? "flow-why bad" : "flow-why"
-            return .tag("p", [("class", style)], ShownText.isolated(reader.reason(failure), limit: 2_000))
+            let style = flow.ending == .refused ? ".bad" : ""
+            return .of("p.flow-why\(style)", ShownText.isolated(reader.reason(failure), limit: 2_000))
         }
         // Searching for advice parses bodies again, so it is only done if there is likely to be some.
         let advice = flow.awaitsRedemption ? reader.advice(on: flow.steps.map(\.known)) : []
@@ -258,21 +199,16 @@ struct FlowRow {
         let problem = advice.first { $0.weight == .problem }.map { advice in
             advice.text.firstRange(of: ". ").map { String(advice.text[..<$0.lowerBound]) + "." } ?? advice.text
         }
-        return (problem ?? flow.hint).map { text in
-            .tag("p", [("class", "flow-why soft")], ShownText.isolated(text, limit: 2_000))
-        } ?? .group([])
+        return (problem ?? flow.hint).map { .of("p.flow-why.soft", ShownText.isolated($0, limit: 2_000)) }
     }
 
     /// The world's time; scripts add how long ago it was by the machine's.
-    private var when: HTML {
-        guard let first = flow.steps.first?.exchange else { return .group([]) }
-        let text = first.time.text
-        return .tag(
-            "time",
-            [
-                ("class", "flow-when soft"), ("datetime", text), ("title", text),
-                ("data-at", String((flow.began + flow.duration) / 1_000)),
-            ], String(text.dropFirst(11).prefix(8)))
+    private var when: HTML? {
+        guard let text = flow.steps.first?.exchange.time.text else { return nil }
+        return .of(
+            "time.flow-when.soft",
+            ["datetime": text, "title": text, "data-at": "\((flow.began + flow.duration) / 1_000)"],
+            .text(String(text.dropFirst(11).prefix(8))))
     }
 
     /// The text for screen readers when the flow appears or changes.

@@ -34,10 +34,9 @@ extension Inspector {
     /// this site's cookies.
     private func posted(_ exchange: Exchange) -> Response {
         guard exchange.request.body.count <= Inspector.postLimit else {
-            return page(
-                exchange, .signIns, title: "Too long", status: 413,
-                [.tag("p", [("class", "note bad")], "More was posted than this page shows.")]
-            ).diagnosed(Diagnosis("this page takes \(Inspector.postLimit) bytes at most"))
+            return missing(
+                exchange, .signIns, "Too long", "More was posted than this page shows.", status: 413,
+                diagnosis: Diagnosis("this page takes \(Inspector.postLimit) bytes at most"))
         }
         var form = Form(parsing: exchange.request.body)
         form.fields.append(.init(name: Inspector.postMark, value: "POST"))
@@ -63,20 +62,12 @@ extension Inspector {
         return page(
             exchange, .signIns, title: title,
             [
-                .tag(
-                    "p", [],
+                .of(
+                    "p",
                     "This page stands for your app's callback, its redirect URI. An app gets these values, and its server redeems the code."
-                ),
-                facts(exchange, came, fields, isPost: form[Inspector.postMark] != nil),
-                code.isEmpty ? .group([]) : redemption(exchange, came, code: code, state: state),
-                .tag("h2", [], "What is known of it"),
-                .group(
-                    came.findings.prefix(8).map { part in
-                        .tag(
-                            "section", [("class", "card")],
-                            .tag("h3", [], ShownText.isolated(part.heading, limit: 200)),
-                            findingList(exchange, part.findings))
-                    }),
+                ), facts(exchange, came, fields, isPost: form[Inspector.postMark] != nil),
+                code.isEmpty ? nil : redemption(exchange, came, code: code, state: state),
+                .of("h2", "What is known of it"), .group(findingCards(exchange, came.findings.prefix(8))),
             ])
     }
 
@@ -84,10 +75,10 @@ extension Inspector {
         page(
             exchange, .signIns, title: "Nothing came back", scripts: ["callback"],
             [
-                .tag(
-                    "p", [],
+                .of(
+                    "p",
                     "This page stands for an app's callback: register its address as a redirect URI, and begin a sign-in that returns here."
-                ), tryOut(exchange) ?? .group([]),
+                ), tryOut(exchange),
             ])
     }
 
@@ -111,8 +102,7 @@ extension Inspector {
     }
 
     private func person(_ id: String, in exchange: Exchange) -> String? {
-        guard let account = exchange.world.read({ $0.account(id) }) else { return nil }
-        return account.fullName.isEmpty ? account.id : account.fullName
+        exchange.world.read { $0.account(id) }?.title
     }
 
     private func facts(
@@ -123,29 +113,19 @@ extension Inspector {
         if let client = came.client { rows.append(("Client", ShownText.code(client, limit: 300))) }
         rows.append(("Came by", .text(isPost ? "a form post (response_mode=form_post)" : "a redirect")))
         rows += fields.prefix(20).map { ($0.name, ShownText.code($0.value, limit: 2_000)) }
-        let more = came.flow.map { flow in
-            HTML.tag("p", [], .link("See the sign-in", to: exchange.inspector("flows/\(flow)")))
-        }
-        return .tag(
-            "div", [("class", "card callback-facts")],
-            .element(
-                "dl", attributes: [(name: "class", value: "facts")],
-                children: rows.map { .group([.tag("dt", [], ShownText.isolated($0.0)), .tag("dd", [], $0.1)]) }),
-            more ?? .group([]))
+        return .of(
+            "div.card.callback-facts", .facts(rows),
+            came.flow.map { .of("p", exchange.link("flows/\($0)", "See the sign-in")) })
     }
 
-    private func redemption(_ exchange: Exchange, _ came: ReturnedSignIn, code: String, state: String) -> HTML {
+    private func redemption(_ exchange: Exchange, _ came: ReturnedSignIn, code: String, state: String) -> HTML? {
         guard let value = came.code, let provider = came.provider as? any OffersTrials,
             let trial = trial(of: value, at: provider, exchange)
-        else { return .group([]) }
+        else { return nil }
         return form(
-            to: "\(Inspector.callbackPath)/redeem", exchange, [("class", "row callback-redeem")],
-            [
-                .hidden("code", code), .hidden("state", state), .tag("button", [], "Redeem it"),
-                .tag(
-                    "span", [("class", "soft small")], .text("by "),
-                    .tag("code", [], ShownText.isolated("POST \(trial.tokenPath)"))),
-            ])
+            to: "\(Inspector.callbackPath)/redeem", exchange, ["class": "row callback-redeem"], .hidden("code", code),
+            .hidden("state", state), .button("Redeem it"),
+            .of("span.soft.small", "by ", .of("code", ShownText.isolated("POST \(trial.tokenPath)"))))
     }
 
     // MARK: - Redeeming
@@ -188,10 +168,9 @@ extension Inspector {
     }
 
     private func unredeemed(_ exchange: Exchange, _ status: Int, _ reason: String) -> Response {
-        page(
-            exchange, .signIns, title: "Not redeemed", status: status,
-            [.tag("p", [("class", "note bad")], ShownText.isolated("\(reason.capitalizedFirst).", limit: 1_000))]
-        ).diagnosed(Diagnosis(reason))
+        missing(
+            exchange, .signIns, "Not redeemed", "\(reason.capitalizedFirst).", status: status,
+            diagnosis: Diagnosis(reason))
     }
 
     private func secret(
@@ -220,52 +199,49 @@ extension Inspector {
     ) async throws -> Response {
         let members = try? JSONValue(parsing: answer.body, limits: .answer)
         let id = answer.header("Understudy-Request")
-        var content: [HTML] = []
+        var content: [HTML?] = []
         let token = members?["id_token"]?.string
         let access = members?["access_token"]?.string
         let isRefused = token == nil && access == nil
         let name = person(code.account, in: exchange) ?? "Somebody"
         if isRefused, let reason = answer.header(Diagnosis.headerName) {
-            content.append(.tag("div", [("class", "note bad")], reasonParts(reason, exchange)))
+            content.append(.of("div.note.bad", reasonParts(reason, exchange)))
         } else if !isRefused {
             content.append(
-                .tag(
-                    "p", [("class", "note good")],
+                .note(
+                    "good",
                     ShownText.isolated("\(trial.title) gave its tokens to \(trial.client): \(name) is signed in.")))
         }
         if let token {
             let explained = try await control.explain(token, rawNonce: nil, in: exchange.world)
             if let read = explained.token {
-                content += [.tag("h2", [], "The ID token"), tokenCard(exchange, read, place: nil, number: 0)]
+                content += [.of("h2", "The ID token"), tokenCard(exchange, read, place: nil, number: 0)]
             }
         } else if let access, let path = trial.personPath {
             let person = await exchange.fetch(
                 "GET", exchange.address.authority, path, headers: [(name: "Authorization", value: "Bearer \(access)")])
-            content += answerCard("Who it is: GET \(path)", person)
+            content.append(answerCard("Who it is: GET \(path)", person))
         }
-        content += answerCard("The answer of POST \(trial.tokenPath)", answer)
-        var links = [HTML.link("All sign-ins", to: exchange.inspector())]
-        if let id { links.insert(.link("See the request", to: exchange.inspector("requests/\(id)")), at: 0) }
-        content.append(.tag("p", [("class", "row")], .group(links)))
-        if let links = tryOut(exchange) { content += [.tag("h2", [], "Try another"), links] }
+        content += [
+            answerCard("The answer of POST \(trial.tokenPath)", answer),
+            .of(
+                "p.row", id.map { exchange.link("requests/\($0)", "See the request") },
+                exchange.link("", "All sign-ins")),
+            tryOut(exchange).map { .group([.of("h2", "Try another"), $0]) },
+        ]
         return page(
-            exchange, .signIns,
-            title: isRefused ? "\(trial.title) refused the code" : "\(name) signed in", content)
+            exchange, .signIns, title: isRefused ? "\(trial.title) refused the code" : "\(name) signed in", content)
     }
 
-    private func answerCard(_ title: String, _ answer: Response) -> [HTML] {
+    private func answerCard(_ title: String, _ answer: Response) -> HTML {
         let body =
             control.masksSecrets
-            ? [HTML.tag("p", [("class", "soft")], "Secrets are masked: the request's page shows the rest.")]
+            ? [HTML.of("p.soft", "Secrets are masked: the request's page shows the rest.")]
             : BodyView.text(String(decoding: answer.body, as: UTF8.self), type: nil, label: title)
-        return [
-            .tag(
-                "section", [("class", "card")],
-                .tag(
-                    "div", [("class", "row")], .tag("h2", [], ShownText.isolated(title)),
-                    .tag(
-                        "span", [("class", answer.status < 400 ? "badge good" : "badge bad")], "\(answer.status)")),
-                .group(body))
-        ]
+        return .of(
+            "section.card",
+            .of(
+                "div.row", .of("h2", ShownText.isolated(title)),
+                .badge("\(answer.status)", answer.status < 400 ? "good" : "bad")), .group(body))
     }
 }

@@ -62,16 +62,14 @@ extension Inspector {
     func tryOut(_ exchange: Exchange) -> HTML? {
         let trials = trials(exchange).prefix(12)
         guard !trials.isEmpty else { return nil }
-        let links = trials.map { trial -> HTML in
-            let query = Form(fields: [
-                .init(name: "at", value: trial.title), .init(name: "client", value: trial.client),
-            ])
-            return .tag(
-                "a", [("class", "button quiet"), ("href", exchange.inspector("try?\(query.encoded)"))],
-                .text("Sign in with "), ShownText.isolated(trial.title))
-        }
-        return .element(
-            "p", attributes: [(name: "class", value: "row try-out")], children: Array(links))
+        return .of(
+            "p.row.try-out",
+            .group(
+                trials.map { trial in
+                    exchange.link(
+                        Inspector.address("try", [("at", trial.title), ("client", trial.client)]),
+                        .group(["Sign in with ", ShownText.isolated(trial.title)]), "quiet")
+                }))
     }
 
     private func begin(_ exchange: Exchange) -> Response {
@@ -79,10 +77,8 @@ extension Inspector {
         guard let trial = trials(exchange).first(where: { $0.title == wanted["at"] && $0.client == wanted["client"] })
         else {
             let reason = "no client of the seed has registered \(trialCallback(exchange)) at this provider"
-            return page(
-                exchange, .signIns, title: "Nothing to try", status: 404,
-                [.tag("p", [("class", "note bad")], ShownText.isolated("\(reason.capitalizedFirst).", limit: 1_000))]
-            ).diagnosed(Diagnosis(reason))
+            return missing(
+                exchange, .signIns, "Nothing to try", "\(reason.capitalizedFirst).", diagnosis: Diagnosis(reason))
         }
         let state = TrialState(for: exchange.world.name)
         var fields = trial.authorization.fields
@@ -90,7 +86,7 @@ extension Inspector {
         if trial.needsPKCE {
             fields += [("code_challenge", state.challenge), ("code_challenge_method", "S256")]
         }
-        let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
-        return .redirect(to: "\(exchange.address.ownBase)\(trial.authorization.path)?\(query)", status: 303)
+        let path = Inspector.address(trial.authorization.path, fields)
+        return .redirect(to: "\(exchange.address.ownBase)\(path)", status: 303)
     }
 }

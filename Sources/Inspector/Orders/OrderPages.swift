@@ -1,0 +1,379 @@
+import Control
+import EmulatorCore
+import HTTPServer
+import JOSE
+import JSON
+
+// The pages `/_understudy/orders/fault`, `sign-in` and `tokens`: each makes one call. The provider is chosen first, for
+// a fault then the endpoint, and the form has the call's fields that fit there. Each step is a request, so no script is
+// needed.
+
+extension Inspector {
+    /// An order that a page makes by a call, named after the page.
+    enum Order: String, CaseIterable {
+        case signIn = "sign-in"
+        case fault
+        case token = "tokens"
+
+        var path: String { "orders/\(rawValue)" }
+        /// The call that makes it, and the page's title and first sentence.
+        var words: (call: String, title: String, about: String) {
+            switch self {
+            case .signIn:
+                (
+                    "outcomes", "Order how the next sign-in ends",
+                    "The next authorization that matches ends so at once, without a page: in a browser, on a device, in an app."
+                )
+            case .fault:
+                (
+                    "faults", "Order that something goes wrong",
+                    "Choose where, then what. The next request that matches meets it: a fault waits until then."
+                )
+            case .token:
+                ("tokens", "Mint a token", "An ID token without a sign-in, for tests of whoever verifies it.")
+            }
+        }
+    }
+
+    /// The form of an order at the provider, and for a fault the endpoint, that the person has chosen.
+    private struct Draft {
+        var title: String
+        var about: HTML?
+        /// The members of the body that were chosen before.
+        var fixed: JSONObject
+        var fields: SchemaForm
+        var sections: [SchemaForm.Section]
+        /// The members that only one outcome has: the form hides them with the others.
+        var onlyWith: [String: [String]] = [:]
+        /// Whether the nonce is to be hashed.
+        var hashesNonce: Bool?
+
+        /// Returns the body of the call.
+        mutating func body() -> JSONValue {
+            var body = fixed
+            for (name, value) in fields.patch().members {
+                let inner = (body[name]?.object?.members ?? []) + (value.object?.members ?? [])
+                body[name] = value.object == nil ? value : .object(JSONObject(inner.map { ($0.key, $0.value) }))
+            }
+            for (outcome, members) in onlyWith where body["outcome"]?.string != outcome {
+                for member in members { body[member] = nil }
+            }
+            if hashesNonce == true, let nonce = body["nonce"]?.string {
+                body["nonce"] = .string(Hex.encode(Digest.sha256(nonce)))
+            }
+            return .object(body)
+        }
+    }
+
+    func orderPage(
+        _ order: Order, _ exchange: Exchange, _ form: Form, status: Int = 200, refusal: CallRefusal? = nil,
+        made: JSONValue? = nil
+    ) -> Response {
+        var content = [
+            orderTabs(exchange, order.path), .of("p", .text(order.words.about)), made.map { shown(exchange, $0) },
+            steps(order, exchange, form),
+        ]
+        if var draft = draft(order, exchange, form) {
+            let body = draft.body()
+            draft.fields.faults += refusal?.faults ?? []
+            let hash = draft.hashesNonce.map {
+                HTML.choice("Hash the nonce first (SHA-256 in lower-case hex), as apps do", "hashNonce", isChosen: $0)
+            }
+            content += [
+                self.form(
+                    to: order.path, exchange, ["class": "card orders-form", "data-preview": true],
+                    .of("h2", .text(draft.title)), draft.about, .hidden("provider", form["provider"] ?? ""),
+                    form["endpoint"].map { .hidden("endpoint", $0) }, .group(draft.fields.controls(draft.sections)),
+                    hash,
+                    .of(
+                        "p.row", .button(order == .token ? "Mint it" : "Order it"),
+                        .button("Show the call", "quiet.orders-unscripted", ["name": "preview", "value": "1"]))),
+                sentCall(exchange, "POST", order.words.call, body),
+            ]
+        }
+        return refused(
+            page(exchange, .orders, title: order.words.title, status: status, scripts: ["orders"], content), refusal)
+    }
+
+    func make(_ order: Order, _ exchange: Exchange, _ form: Form) async throws -> Response {
+        guard var draft = draft(order, exchange, form) else {
+            return orderPage(order, exchange, form, status: 400)
+        }
+        guard form["preview"] == nil else { return orderPage(order, exchange, form) }
+        let body = draft.body()
+        guard draft.fields.faults.isEmpty else { return orderPage(order, exchange, form, status: 400) }
+        return try await trying {
+            let made = try await call("POST", order.words.call, body, in: exchange)
+            if order == .token { return orderPage(order, exchange, form, made: made) }
+            return try changed(exchange, show: "orders", saying: "Ordered. It waits for the next request that matches.")
+        } refused: {
+            orderPage(order, exchange, form, status: $0.status, refusal: $0)
+        }
+    }
+
+    // MARK: - Choosing
+
+    /// Returns the providers at which an order is possible.
+    private func providers(_ order: Order) -> [any Provider] {
+        let entries = control.catalog.entries.filter { order != .token || $0.traits.mints != nil }
+        let names = Set(entries.map(\.provider))
+        // The control API takes outcomes of all providers with accounts.
+        return providers.filter { order == .signIn ? type(of: $0).profile != nil : names.contains($0.name) }
+    }
+
+    private func steps(_ order: Order, _ exchange: Exchange, _ form: Form) -> HTML {
+        let known: [Option] = providers(order).map { ($0.name, $0.facts.title) }
+        let provider = providers(order).first { $0.name == form["provider"] }
+        let choose: Option = ("", "Choose …")
+        let endpoints = provider.flatMap { order == .fault ? endpointOptions(of: $0.name) : nil }
+        return .of(
+            "form.card.fields.orders-steps",
+            ["method": "get", "action": exchange.inspector(order.path), "data-steps": true],
+            .field(
+                order == .token ? "Whose token" : "Provider",
+                .select("provider", [choose] + known, chosen: form["provider"] ?? "", ["id": "step-provider"])),
+            endpoints.map { groups in
+                .field(
+                    "Endpoint",
+                    .of(
+                        "select#step-endpoint", ["name": "endpoint"], .options([choose]),
+                        .group(
+                            groups.map {
+                                .of("optgroup", ["label": $0.label], .options($0.options, chosen: form["endpoint"]))
+                            })))
+            }, .of("p.orders-next", .button("Next", "quiet")))
+    }
+
+    /// Returns the endpoints in groups. Those with names come first: they are the ones of sign-ins.
+    private func endpointOptions(of provider: String) -> [(label: String, options: [Option])] {
+        let entries = control.catalog.entries.filter { $0.provider == provider }
+        let named: [Option] = entries.compactMap { entry in
+            entry.title.map { (entry.name, "\(entry.method) \(entry.path) — \($0)") }
+        }
+        var groups: [(label: String, options: [Option])] = named.isEmpty ? [] : [("In a sign-in", named)]
+        for entry in entries where entry.title == nil {
+            let host = entry.host ?? "This daemon's own address"
+            let place = groups.firstIndex { $0.label == host } ?? groups.count
+            if place == groups.count { groups.append((host, [])) }
+            groups[place].options.append((entry.name, "\(entry.method) \(entry.path)"))
+        }
+        return groups
+    }
+
+    private func draft(_ order: Order, _ exchange: Exchange, _ form: Form) -> Draft? {
+        guard let provider = providers(order).first(where: { $0.name == form["provider"] }) else { return nil }
+        let clients = clientOptions(exchange, provider.name)
+        switch order {
+        case .signIn: return outcome(exchange, form, provider, clients)
+        case .fault: return fault(exchange, form, provider, clients)
+        case .token: return token(exchange, form, provider, clients)
+        }
+    }
+
+    /// Returns the form as it was sent; if it wasn't, with the values that it begins with.
+    private func sent(_ form: Form, _ initial: [(String, String)]) -> Form {
+        guard !form.fields.contains(where: { $0.name.hasPrefix("field.") }) else { return form }
+        return Form(fields: initial.map { Form.Field(name: "field.\($0.0)", value: $0.1) })
+    }
+
+    // MARK: - The three orders
+
+    private func outcome(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft {
+        let choices = provider.facts.choices
+        let sent = sent(form, [("outcome", Outcome.Kind.approve.rawValue)])
+        var fields = SchemaForm(schema(of: "POST", "outcomes"), sent: sent) { leaf in
+            switch leaf.path.first {
+            case "provider": false
+            case "shareEmail": choices.contains(.address)
+            case "name": choices.contains(.name)
+            case "scopes": choices.contains(.scopes)
+            default: true
+            }
+        }
+        fields.labels = [
+            "error": "Error code", "account": "Person", "outcome": "How it ends", "name.given": "Given name",
+            "name.family": "Family name", "shareEmail": "E-mail address",
+        ]
+        fields.offers = [
+            "client": clients, "account": personOptions(exchange),
+            "error": authorizationErrors(of: provider.name).map { ($0, "") },
+            "outcome": [
+                ("approve", "the person signs in"), ("cancel", "the person cancels"), ("error", "with an error"),
+            ], "shareEmail": [("true", "is shared"), ("false", "is hidden")],
+        ]
+        fields.search = exchange.inspector("orders/people")
+        return Draft(
+            title: "The next sign-in with \(provider.facts.title)",
+            fixed: JSONObject([("provider", .string(provider.name))]), fields: fields,
+            sections: [
+                ("How it ends", false, ["outcome", "error", "shareEmail", "name", "scopes"]),
+                ("Whose", false, ["client", "account"]), ("How often", false, ["times"]),
+            ], onlyWith: ["error": ["error"], "approve": ["shareEmail", "name", "scopes"]])
+    }
+
+    /// Returns the errors with which an authorization at the provider can end, with those of its native sign-in.
+    private func authorizationErrors(of provider: String) -> [String] {
+        control.catalog.entries.reduce(into: []) { names, entry in
+            guard entry.provider == provider, let errors = entry.traits.errors, errors.answer == nil else { return }
+            names += errors.names.filter { !names.contains($0) }
+        }
+    }
+
+    private func fault(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft? {
+        let entry = control.catalog.entries.first { $0.provider == provider.name && $0.name == form["endpoint"] }
+        guard let entry else { return nil }
+        let errors = entry.traits.errors
+        var fields = SchemaForm(schema(of: "POST", "faults"), sent: form) { leaf in
+            guard leaf.isWithin("effect") else {
+                return !leaf.isWithin("match") || ["match.client", "match.fields"].contains(leaf.name)
+            }
+            return Inspector.fits(leaf, entry.traits)
+        }
+        fields.labels = [
+            "effect.error": "Error code", "effect.disconnect": "Connection breaks off", "effect.jwks": "Key set",
+            "effect.iss": "Issuer", "effect.malformedJSON": "Broken JSON", "effect.shuffle": "Members in another order",
+            "effect.code": "Authorization code", "effect.response": "Members of the answer",
+            "effect.token.claims": "Claims", "match.fields": "Fields", "after": "After so many requests",
+        ]
+        let names = { (names: [String]) -> [Option] in names.map { ($0, "") } }
+        fields.offers = [
+            "match.client": clients, "effect.error": errors.map { names($0.names) } ?? [],
+            "effect.token.signature": Inspector.signatures,
+            "effect.token.claims": names(Inspector.claims), "effect.token.header": names(["alg", "kid", "typ"]),
+            "effect.headers": names(["Content-Type", "Retry-After", "Location"]),
+            "effect.response": names(["expires_in", "access_token", "id_token", "refresh_token", "scope", "token_type"]
+            ),
+            "match.fields": names([
+                "grant_type", "response_type", "scope", "redirect_uri", "returnSecureToken", "requestType",
+            ]),
+        ]
+        if let errors, !errors.takesOthers {
+            fields.closed = ["effect.error"]
+            fields.offers["effect.error"] = [("", "none")] + errors.names.map { ($0, $0) }
+        }
+        let match = JSONObject(
+            [
+                ("host", entry.host.map { .string($0) }), ("path", .string(entry.path)),
+                ("method", .string(entry.method)),
+            ]
+            .compactMap { name, value in value.map { (name, $0) } })
+        return Draft(
+            title: entry.title.map { "\(provider.facts.title): \($0)" } ?? provider.facts.title,
+            about: .of("p.soft", .of("code", .text(entry.name))), fixed: JSONObject([("match", .object(match))]),
+            fields: fields,
+            sections: [
+                (
+                    "What goes wrong", false,
+                    [
+                        "effect.error", "effect.description", "effect.delay", "effect.disconnect", "effect.state",
+                        "effect.iss", "effect.code", "effect.rotateKeys", "effect.jwks", "effect.malformedJSON",
+                        "effect.shuffle",
+                    ]
+                ), ("A broken ID token", true, ["effect.token"]),
+                ("Other members of the answer", true, ["effect.response"]),
+                ("Another status, headers or body", true, ["effect"]),
+                ("When", false, ["match.client", "after", "times", "probability"]),
+                ("Only requests with certain fields", true, ["match.fields"]),
+            ])
+    }
+
+    /// Whether an endpoint can carry out the effect of a field.
+    private static func fits(_ leaf: SchemaForm.Leaf, _ traits: EndpointTraits) -> Bool {
+        if leaf.name == "effect.error" { return traits.errors != nil }
+        let sample: JSONValue =
+            switch leaf.schema {
+            case .boolean, .either: true
+            case .choice(let names): .string(names.last ?? "")
+            case .integer(let range): .integer(range.lowerBound)
+            case .map: ["x": "x"]
+            default: "x"
+            }
+        let effect = leaf.path.dropFirst().reversed().reduce(sample) { .object(JSONObject([($1, $0)])) }
+        return traits.misfit(FaultEffect(reading: effect)) == nil
+    }
+
+    private static let claims = ["aud", "exp", "iat", "iss", "nonce", "sub", "email", "email_verified", "auth_time"]
+    private static let signatures: [Option] = [
+        ("valid", "valid"), ("invalid", "invalid: of something else"), ("unknownKey", "by a key that isn't published"),
+        ("wrongAlgorithm", "HS256 with the public key as secret"), ("none", "none (alg: none)"),
+    ]
+
+    private func token(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft {
+        let sent = sent(form, clients.first.map { [("client", $0.value)] } ?? [])
+        var fields = SchemaForm(schema(of: "POST", "tokens"), sent: sent) { $0.name != "provider" }
+        fields.labels = ["account": "Person"]
+        fields.offers = [
+            "client": clients, "account": personOptions(exchange), "signature": Inspector.signatures,
+            "claims": Inspector.claims.map { ($0, "") }, "header": ["alg", "kid", "typ"].map { ($0, "") },
+        ]
+        fields.search = exchange.inspector("orders/people")
+        return Draft(
+            title: "A token of \(provider.facts.title)", fixed: JSONObject([("provider", .string(provider.name))]),
+            fields: fields,
+            sections: [
+                ("For whom", false, ["client", "account", "nonce", "scopes"]),
+                ("What is wrong with it", false, ["signature", "claims", "header"]),
+            ], hashesNonce: form["hashNonce"] != nil)
+    }
+
+    /// Shows a new token, and its contents.
+    private func shown(_ exchange: Exchange, _ answer: JSONValue) -> HTML {
+        let token = answer["token"]?.string ?? ""
+        let decoded = ["Header", "Claims"].compactMap { name in
+            answer[name.lowercased()].map {
+                HTML.of("div", .of("h3", .text(name)), .source($0.indented(), label: name))
+            }
+        }
+        return .card(
+            "The token", as: "section.card.orders-made", .source(token, label: "Token", id: "made-token"),
+            .of(
+                "div.row", copyButton("made-token", "Copy the token"),
+                action(exchange, Area.explain.path, "Explain it", "quiet.small", ["value": token])),
+            .of("div.orders-decoded", .group(decoded)))
+    }
+}
+
+// What the pages of orders share.
+
+extension Inspector {
+    /// Shows the call that a form makes, to be read and copied: so people learn the control API.
+    func sentCall(_ exchange: Exchange, _ method: String, _ path: String, _ body: JSONValue?) -> HTML {
+        let url = "\(exchange.address.ownBase)\(ControlAPI.root)/\(path)"
+        let verb = method == (body == nil ? "GET" : "POST") ? "" : "-X \(method) "
+        let data = body.map { " \\\n    -d \(ShellWord.quoted($0.text))" } ?? ""
+        return .card(
+            "The call that this makes", as: "section.card.orders-sent#sent",
+            .of("p", .of("code", "\(method) \(ControlAPI.root)/\(path)")),
+            body.map { .source($0.indented(), label: "Body", id: "sent-json") },
+            .source("curl \(verb)\(ShellWord.quoted(url))\(data)", label: "As a command", id: "sent-curl"),
+            copyButton("sent-curl", "Copy the command"))
+    }
+
+    /// The number of clients or people that a field offers. Any other can be typed.
+    private static let offered = 100
+
+    /// Returns the seed's clients of a provider.
+    private func clientOptions(_ exchange: Exchange, _ provider: String) -> [Option] {
+        exchange.world.seed.sections.filter { type(of: $0).name == provider }.flatMap(\.seededClients)
+            .prefix(Inspector.offered).map { ($0.id, $0.kind) }
+    }
+
+    private func personOptions(_ exchange: Exchange, search: String = "", limit: Int = offered) -> [Option] {
+        exchange.world.read { $0.people(search: search, limit: limit).people }.map { person in
+            let words = [person.fullName, person.email].filter { !$0.isEmpty }
+            return (person.id, ShownText.source(words.joined(separator: ", ")))
+        }
+    }
+
+    /// Answers the script that searches while a person types a name: `orders/people?search=ad`, with an ID and a name
+    /// for each person found.
+    func foundPeople(_ exchange: Exchange) -> Response {
+        let found = personOptions(exchange, search: exchange.request.queryForm["search"] ?? "", limit: 20)
+        let people = found.map {
+            JSONValue.object(JSONObject([("value", .string($0.value)), ("text", .string($0.text))]))
+        }
+        return Response(
+            status: 200, contentType: "application/json", headers: Inspector.protection,
+            body: JSONValue.array(people).serialized())
+    }
+}
