@@ -59,18 +59,26 @@ extension Exchange {
 }
 
 /// An area of the inspector, with its entry in the menu.
-struct Area: Equatable {
+struct Area {
     /// The path below the inspector's address.
     let path: String
     let title: String
+    /// The pages that have tabs.
+    var tabs: [(path: String, title: String)] = []
 
     static let signIns = Area(path: "", title: "Sign-ins")
     static let people = Area(path: "people", title: "People")
     static let users = Area(path: "users", title: "App users")
     static let inbox = Area(path: "inbox", title: "Inbox")
-    static let orders = Area(path: "orders", title: "Orders")
+    static let orders = Area(
+        path: "orders", title: "Orders",
+        tabs: [
+            ("orders", "Waiting"), ("orders/sign-in", "Next sign-in"), ("orders/fault", "Something goes wrong"),
+            ("orders/scenarios", "Scenarios"), ("orders/tokens", "Mint a token"),
+        ])
     static let clock = Area(path: "clock", title: "Clock")
-    static let worlds = Area(path: "worlds", title: "Worlds")
+    static let worlds = Area(
+        path: "worlds", title: "Worlds", tabs: [("worlds", "All worlds"), ("worlds/seed", "This world's seed")])
     static let setUp = Area(path: "setup", title: "Set up")
     static let explain = Area(path: "explain", title: "Explain")
     static let help = Area(path: "help", title: "Help")
@@ -85,23 +93,41 @@ extension Inspector {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         + "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-    /// Returns a page. `scripts` are names of files in `Assets`; `lead` is shown beside the title.
+    /// Returns a page. `scripts` are names of files in `Assets`; `lead` is shown beside the title, `about` below it.
     func page(
         _ exchange: Exchange, _ area: Area?, title: String, status: Int = 200, scripts: [String] = [],
-        lead: [HTML] = [], _ content: [HTML?]
+        lead: [HTML?] = [], about: String? = nil, _ content: [HTML?]
     ) -> Response {
+        let path = exchange.address.path.dropFirst(Inspector.root.count + 1)
+        let tabs = area?.tabs ?? []
+        let tab = tabs.last { path == $0.path || path.hasPrefix("\($0.path)/") }
         let page = HTML.of(
             "html", ["lang": "en"], head(exchange, title: title, scripts: ["comfort"] + scripts),
             .of(
                 "body", ["data-run": formToken.run], .of("a.skip", ["href": "#main"], "Skip to the content"),
-                header(exchange), menu(exchange, area),
+                header(exchange),
+                links(exchange, "nav.menu", "Inspector", Area.all.map { ($0.path, $0.title) }, current: area?.path),
                 .of(
-                    "main#main", ["tabindex": "-1"], .of("div.title", .of("h1", .text(title)), .group(lead)),
-                    .group(content.compactMap { $0 }))))
+                    "main#main", ["tabindex": "-1"],
+                    .of("div.title", .of("h1", .text(title)), .group(lead.compactMap { $0 })),
+                    tabs.isEmpty
+                        ? nil : links(exchange, "nav.orders-tabs", area?.title ?? "", tabs, current: tab?.path),
+                    about.map { .of("p", .text($0)) }, .group(content.compactMap { $0 }))))
         return Response(
             status: status, contentType: "text/html;charset=UTF-8",
             headers: Inspector.protection + [(name: "Content-Security-Policy", value: Inspector.policy)],
             body: page.document)
+    }
+
+    /// Returns a page with forms, which says what one has changed, or why nothing was.
+    func page(
+        _ exchange: Exchange, _ area: Area, title: String, refusal: CallRefusal?, scripts: [String] = [],
+        lead: [HTML?] = [], about: String? = nil, _ content: [HTML?]
+    ) throws -> Response {
+        let page = page(
+            exchange, area, title: title, status: refusal?.status ?? 200, scripts: scripts, lead: lead, about: about,
+            [try notice(exchange), refusalNote(refusal)] + content)
+        return refusal.map { page.diagnosed($0.diagnosis) } ?? page
     }
 
     /// Returns a page that says why there is no other, with a link to the page at `path`.
@@ -147,10 +173,6 @@ extension Inspector {
                 .of("bdi", .text(exchange.world.name)), .of("span", ["aria-hidden": "true"], " ▾")))
     }
 
-    private func menu(_ exchange: Exchange, _ current: Area?) -> HTML {
-        links(exchange, "nav.menu", "Inspector", Area.all.map { ($0.path, $0.title) }, current: current?.path)
-    }
-
     /// Returns a button that copies the text of the element with this ID.
     func copyButton(_ id: String, _ text: String = "Copy", spoken: String? = nil) -> HTML {
         .button(text, spoken: spoken, "quiet.small.needs-script", ["type": "button", "data-copy-from": id])
@@ -159,7 +181,7 @@ extension Inspector {
     func title(_ provider: any Provider) -> String { provider.facts.title }
 
     /// Returns links in a list. `current` is the path of the page that is shown.
-    func links(
+    private func links(
         _ exchange: Exchange, _ selector: String, _ label: String, _ pages: [(path: String, title: String)],
         current: String?
     ) -> HTML {

@@ -68,7 +68,7 @@ class OrdersTests(InspectorTestCase):
         endpoint = wait(driver, lambda d: d.find_element(By.NAME, "endpoint"))
         Select(endpoint).select_by_value("POST github.com/login/oauth/access_token")
         self.button(driver, "Next").click()
-        error = wait(driver, lambda d: d.find_element(By.NAME, "error"))
+        error = wait(driver, lambda d: d.find_element(By.NAME, "field.effect.error"))
         Select(error).select_by_value("bad_verification_code")
         self.button(driver, "Show the call").click()
         self.says(driver, "bad_verification_code", "#sent-json")
@@ -87,45 +87,46 @@ class OrdersTests(InspectorTestCase):
         endpoint = wait(driver, lambda d: d.find_element(By.NAME, "endpoint"))
         Select(endpoint).select_by_value("POST appleid.apple.com/auth/token")
         wait(driver, lambda d: d.find_elements(CSS, ".orders-form"))
-        # What belongs to a choice is shown with it.
-        self.assertFalse(driver.find_element(By.NAME, "status").is_displayed())
-        driver.find_element(CSS, "input[value=status]").click()
-        status = driver.find_element(By.NAME, "status")
+        # What is seldom wanted is folded.
+        status = driver.find_element(By.NAME, "field.effect.status")
+        self.assertFalse(status.is_displayed())
+        next(s for s in driver.find_elements(CSS, "summary") if "status" in s.text).click()
         self.assertTrue(status.is_displayed())
-        status.clear()
         status.send_keys("418")
         wait(driver, lambda d: '"status": 418' in d.find_element(By.ID, "sent-json").text, "the call as it is written")
         self.button(driver, "Order it").click()
-        wait(driver, lambda d: "answers 418" in d.find_element(CSS, "main").text)
+        wait(driver, lambda d: "status 418" in d.find_element(CSS, "main").text)
         self.assertEqual(self.ask("appleid.apple.com/auth/token", data=b"x=1")[0], 418)
 
     def test_by_keyboard_alone(self):
         driver = self.browser()
         driver.get(self.page("orders/sign-in?provider=github"))
         driver.find_element(By.ID, "step-provider").send_keys("\t")
-        for keys in ["\t", "hop", "\t"]:
-            driver.switch_to.active_element.send_keys(keys)
-        # The choices of how it ends are one stop.
+        # How it ends comes first.
         driver.switch_to.active_element.send_keys("\ue015")
         self.assertEqual(driver.switch_to.active_element.get_attribute("value"), "cancel")
+        # The scopes of an approval are hidden now, so the client and the person follow.
+        for keys in ["\t", "\t", "hop"]:
+            driver.switch_to.active_element.send_keys(keys)
+        self.assertEqual(driver.switch_to.active_element.get_attribute("name"), "field.account")
 
     def test_people_are_searched(self):
         driver = self.browser()
         driver.get(self.page("orders/sign-in?provider=github"))
-        field = driver.find_element(By.NAME, "account")
+        field = driver.find_element(By.NAME, "field.account")
         field.send_keys("hop")
         wait(
             driver,
-            lambda d: [o.get_attribute("value") for o in d.find_elements(CSS, "#options-account option")] == ["grace"])
+            lambda d: [o.get_attribute("value") for o in d.find_elements(CSS, "[id='options-field.account'] option")] == ["grace"])
 
     def test_a_refusal_leaves_the_form_as_it_was(self):
         driver = self.browser()
         driver.get(self.page("orders/sign-in?provider=github"))
-        driver.find_element(By.NAME, "account").send_keys("nobody")
+        driver.find_element(By.NAME, "field.account").send_keys("nobody")
         self.button(driver, "Order it").click()
-        alert = wait(driver, lambda d: d.find_element(CSS, "[role=alert]"))
-        self.assertIn("no account", alert.text)
-        self.assertEqual(driver.find_element(By.NAME, "account").get_attribute("value"), "nobody")
+        wait(driver, lambda d: d.find_element(CSS, "[role=alert]"))
+        self.assertIn("no account", driver.find_element(By.ID, "field.account-fault").text)
+        self.assertEqual(driver.find_element(By.NAME, "field.account").get_attribute("value"), "nobody")
         self.check_accessible(driver)
 
     def test_two_windows_at_once(self):
@@ -156,7 +157,7 @@ class OrdersTests(InspectorTestCase):
     def test_a_token_by_hand(self):
         driver = self.browser()
         driver.get(self.page("orders/tokens?provider=apple"))
-        driver.find_element(By.NAME, "nonce").send_keys("n")
+        driver.find_element(By.NAME, "field.nonce").send_keys("n")
         self.button(driver, "Mint it").click()
         token = wait(driver, lambda d: d.find_element(By.ID, "made-token")).text
         self.assertEqual(len(token.split(".")), 3)
@@ -181,7 +182,7 @@ class OrdersTests(InspectorTestCase):
     def test_a_world_is_made_opened_and_deleted(self):
         driver = self.browser(scripts=False)
         driver.get(self.page("worlds"))
-        driver.find_element(CSS, "input[name=name][type=text]").send_keys("lesson-1")
+        driver.find_element(By.NAME, "field.name").send_keys("lesson-1")
         self.button(driver, "Create").click()
         self.says(driver, "lesson-1 is at")
         driver.find_element(By.LINK_TEXT, "lesson-1").click()

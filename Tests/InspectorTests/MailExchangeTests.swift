@@ -70,7 +70,8 @@ import Understudy
                 "effect": ["reply": ["code": 450, "text": "later"]],
             ])
         let orders = try fixture.page("orders").words
-        #expect(orders.contains("mail at RCPT of SMTP") && orders.contains("reply with code 450, text later"), "\(orders)")
+        #expect(orders.contains("mail at RCPT of SMTP"), "\(orders)")
+        #expect(orders.contains("reply with") && orders.contains("code 450") && orders.contains("text later"))
         _ = try MailWire(port: port).mail(to: ["max@example.org"])
         let words = try fixture.page("requests/\(last())").words
         #expect(words.contains("SMTP example.org/RCPT") && words.contains("What was ordered"), "\(words)")

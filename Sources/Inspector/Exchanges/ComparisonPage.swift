@@ -90,25 +90,27 @@ struct Comparison {
         }.filter { !$0.rows.isEmpty }
     }
 
+    /// A field by its name and the number of its occurrence.
+    private struct Key: Hashable {
+        let name: String
+        let number: Int
+    }
+
     /// Returns the rows in the order of the first exchange, then those that only the second has. Repeated names are
     /// compared in their order.
     private static func rows(_ first: [(String, String)], _ second: [(String, String)]) -> [Row] {
-        var others: [String: [String]] = [:]
-        for (name, value) in second.prefix(limit) { others[name, default: []].append(value) }
-        var used: [String: Int] = [:]
-        var rows = first.prefix(limit).map { name, value -> Row in
-            let place = used[name, default: 0]
-            used[name] = place + 1
-            let values = others[name] ?? []
-            return Row(name: name, first: value, second: place < values.count ? values[place] : nil)
+        func numbered(_ fields: [(String, String)]) -> [(key: Key, value: String)] {
+            var seen: [String: Int] = [:]
+            return fields.prefix(limit).map { name, value in
+                seen[name, default: 0] += 1
+                return (Key(name: name, number: seen[name] ?? 0), value)
+            }
         }
-        var seen: [String: Int] = [:]
-        for (name, value) in second.prefix(limit) {
-            let place = seen[name, default: 0]
-            seen[name] = place + 1
-            if place >= used[name, default: 0] { rows.append(Row(name: name, first: nil, second: value)) }
-        }
-        return rows
+        let (left, right) = (numbered(first), numbered(second))
+        let others = Dictionary(uniqueKeysWithValues: right.map { ($0.key, $0.value) })
+        let known = Set(left.map(\.key))
+        return left.map { Row(name: $0.key.name, first: $0.value, second: others[$0.key]) }
+            + right.filter { !known.contains($0.key) }.map { Row(name: $0.key.name, first: nil, second: $0.value) }
     }
 
     // MARK: - Parts of an exchange

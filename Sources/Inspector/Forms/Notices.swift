@@ -65,12 +65,6 @@ extension Inspector {
             "div.note.bad", ["role": "alert"], .of("p", .of("strong", "Nothing was changed.")), .list("ul", lines),
             refusal.more.map { .of("p", .text($0)) })
     }
-
-    /// Returns a page after a refusal, with the refusal as its diagnosis.
-    func refused(_ page: Response, _ refusal: CallRefusal?) -> Response {
-        guard page.status >= 400 else { return page }
-        return page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form offers"))
-    }
 }
 
 extension Exchange {

@@ -12,6 +12,7 @@ struct SchemaForm: Sendable {
 
         /// The name in issues, without `$.`.
         var name: String { path.joined(separator: ".") }
+        var member: String { path.last ?? "" }
         /// The name of its control.
         var control: String { "field.\(name)" }
         var isNullable: Bool {
@@ -45,11 +46,11 @@ struct SchemaForm: Sendable {
     private let earlier: JSONObject?
     let sent: Form?
     var faults: [Fault] = []
-    /// Labels of fields, in place of the names of members in words.
+    /// Labels by the names of members, in place of those names in words.
     var labels: [String: String] = [:]
     /// Values that are offered for fields, and names for the members of maps.
     var offers: [String: [Option]] = [:]
-    /// The fields that take no other values than those that are offered.
+    /// The members that take no other values than those that are offered.
     var closed: Set<String> = []
     /// The address at which a script searches while a person types into the field `account`.
     var search: String?
@@ -159,7 +160,7 @@ struct SchemaForm: Sendable {
 
     /// Returns the schema of a map's values if the map has rows of a name and a value each.
     private func rowSchema(_ leaf: Leaf) -> Schema? {
-        guard offers[leaf.name] != nil, case .map(let inner) = leaf.schema else { return nil }
+        guard offers[leaf.member] != nil, case .map(let inner) = leaf.schema else { return nil }
         return inner
     }
 
@@ -319,12 +320,14 @@ extension SchemaForm {
 
     private func control(_ leaf: Leaf, _ name: String) -> HTML {
         let (id, faults) = (leaf.control, faults(of: leaf))
-        let label = labels[leaf.name] ?? SchemaForm.words(name)
+        let label = labels[leaf.member] ?? SchemaForm.words(name)
         let common: Attributes = [
             "id": id, "aria-describedby": "\(id)-about" + (faults.isEmpty ? "" : " \(id)-fault"),
             "aria-invalid": faults.isEmpty ? nil : "true",
         ]
-        let about = HTML.of("p.soft.small", ["id": "\(id)-about"], .prose(leaf.field.about))
+        // Some labels say all.
+        let isSaid = leaf.field.about.lowercased() == "\(label.lowercased())."
+        let about = HTML.of("p.soft.small", ["id": "\(id)-about", "hidden": isSaid], .prose(leaf.field.about))
         let notes = faults.map { HTML.of("p.error.small", ShownText.isolated($0, limit: 600)) }
         let fault = notes.isEmpty ? nil : HTML.of("div", ["id": "\(id)-fault"], .group(notes))
         if leaf.isBox {
@@ -359,21 +362,21 @@ extension SchemaForm {
                     "\(name).value", sent?["\(name).value"] ?? "",
                     ["aria-label": "\(label): value \(number)", "placeholder": "value"]))
         }
-        return .group(rows + [.of("datalist", ["id": list], .options(offers[leaf.name] ?? []))])
+        return .group(rows + [.of("datalist", ["id": list], .options(offers[leaf.member] ?? []))])
     }
 
     private func input(_ leaf: Leaf, _ common: Attributes) -> (html: HTML, isWide: Bool) {
-        let (name, text, offered) = (leaf.control, shown(leaf), offers[leaf.name])
+        let (name, text, offered) = (leaf.control, shown(leaf), offers[leaf.member])
         func select(_ options: [Option]) -> (html: HTML, isWide: Bool) {
             let hasNone = leaf.isNullable || !leaf.field.isRequired && leaf.field.fallback?.string == nil
             return (.select(name, (hasNone ? [("", "not said")] : []) + options, chosen: text, common), false)
         }
         switch leaf.schema {
-        case .boolean: return select([("true", "yes"), ("false", "no")])
+        case .boolean: return select(offered ?? [("true", "yes"), ("false", "no")])
         case .choice(let names), .either(_, .choice(let names)):
             return select(offered ?? names.map { ($0, SchemaForm.words($0).lowercased()) })
         case .text, .integer, .number:
-            if let offered, closed.contains(leaf.name) { return select(offered) }
+            if let offered, closed.contains(leaf.member) { return select(offered) }
             let fallback = leaf.field.fallback.flatMap { $0.isNull ? nil : $0.string ?? $0.text }
             let isWhole = if case .integer = leaf.schema { true } else { false }
             let list = offered.map { _ in "options-\(name)" }

@@ -69,10 +69,7 @@ extension Inspector {
         _ order: Order, _ exchange: Exchange, _ form: Form, status: Int = 200, refusal: CallRefusal? = nil,
         made: JSONValue? = nil
     ) -> Response {
-        var content = [
-            orderTabs(exchange, order.path), .of("p", .text(order.words.about)), made.map { shown(exchange, $0) },
-            steps(order, exchange, form),
-        ]
+        var content = [made.map { shown(exchange, $0) }, steps(order, exchange, form)]
         if var draft = draft(order, exchange, form) {
             let body = draft.body()
             draft.fields.faults += refusal?.faults ?? []
@@ -91,8 +88,10 @@ extension Inspector {
                 sentCall(exchange, "POST", order.words.call, body),
             ]
         }
-        return refused(
-            page(exchange, .orders, title: order.words.title, status: status, scripts: ["orders"], content), refusal)
+        let page = page(
+            exchange, .orders, title: order.words.title, status: status, scripts: ["orders"], about: order.words.about,
+            content)
+        return status < 400 ? page : page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form offers"))
     }
 
     func make(_ order: Order, _ exchange: Exchange, _ form: Form) async throws -> Response {
@@ -160,55 +159,68 @@ extension Inspector {
         return groups
     }
 
+    // MARK: - The form
+
     private func draft(_ order: Order, _ exchange: Exchange, _ form: Form) -> Draft? {
         guard let provider = providers(order).first(where: { $0.name == form["provider"] }) else { return nil }
+        let entry = control.catalog.entries.first { $0.provider == provider.name && $0.name == form["endpoint"] }
+        if order == .fault, entry == nil { return nil }
+        let (title, choices) = (provider.facts.title, provider.facts.choices)
         let clients = clientOptions(exchange, provider.name)
-        switch order {
-        case .signIn: return outcome(exchange, form, provider, clients)
-        case .fault: return fault(exchange, form, provider, clients)
-        case .token: return token(exchange, form, provider, clients)
-        }
-    }
-
-    /// Returns the form as it was sent; if it wasn't, with the values that it begins with.
-    private func sent(_ form: Form, _ initial: [(String, String)]) -> Form {
-        guard !form.fields.contains(where: { $0.name.hasPrefix("field.") }) else { return form }
-        return Form(fields: initial.map { Form.Field(name: "field.\($0.0)", value: $0.1) })
-    }
-
-    // MARK: - The three orders
-
-    private func outcome(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft {
-        let choices = provider.facts.choices
-        let sent = sent(form, [("outcome", Outcome.Kind.approve.rawValue)])
-        var fields = SchemaForm(schema(of: "POST", "outcomes"), sent: sent) { leaf in
+        // A form that wasn't sent yet begins with some values.
+        let isSent = form.fields.contains { $0.name.hasPrefix("field.") }
+        let first = order == .signIn ? ("outcome", "approve") : ("client", clients.first?.value ?? "")
+        let start = order == .fault ? [] : [Form.Field(name: "field.\(first.0)", value: first.1)]
+        var fields = SchemaForm(schema(of: "POST", order.words.call), sent: isSent ? form : Form(fields: start)) {
+            leaf in
             switch leaf.path.first {
             case "provider": false
+            case "match": ["client", "fields"].contains(leaf.path.last)
+            case "effect": entry.map { Inspector.fits(leaf, $0.traits) } ?? false
             case "shareEmail": choices.contains(.address)
             case "name": choices.contains(.name)
-            case "scopes": choices.contains(.scopes)
+            case "scopes": order == .token || choices.contains(.scopes)
             default: true
             }
         }
-        fields.labels = [
-            "error": "Error code", "account": "Person", "outcome": "How it ends", "name.given": "Given name",
-            "name.family": "Family name", "shareEmail": "E-mail address",
-        ]
-        fields.offers = [
-            "client": clients, "account": personOptions(exchange),
-            "error": authorizationErrors(of: provider.name).map { ($0, "") },
-            "outcome": [
-                ("approve", "the person signs in"), ("cancel", "the person cancels"), ("error", "with an error"),
-            ], "shareEmail": [("true", "is shared"), ("false", "is hidden")],
-        ]
+        let errors = order == .fault ? entry?.traits.errors : nil
+        let names = errors?.names ?? authorizationErrors(of: provider.name)
+        fields.labels = Inspector.labels
+        fields.offers = Inspector.offers.merging([
+            "client": clients, "account": personOptions(exchange), "error": names.map { ($0, $0) },
+        ]) { $1 }
+        if let errors, !errors.takesOthers {
+            fields.closed = ["error"]
+            fields.offers["error"]?.insert(("", "none"), at: 0)
+        }
         fields.search = exchange.inspector("orders/people")
-        return Draft(
-            title: "The next sign-in with \(provider.facts.title)",
-            fixed: JSONObject([("provider", .string(provider.name))]), fields: fields,
-            sections: [
-                ("How it ends", false, ["outcome", "error", "shareEmail", "name", "scopes"]),
-                ("Whose", false, ["client", "account"]), ("How often", false, ["times"]),
-            ], onlyWith: ["error": ["error"], "approve": ["shareEmail", "name", "scopes"]])
+        switch order {
+        case .fault:
+            let match = [("host", entry?.host), ("path", entry?.path), ("method", entry?.method)].compactMap {
+                name, value in
+                value.map { (name, JSONValue.string($0)) }
+            }
+            return Draft(
+                title: entry?.title.map { "\(title): \($0)" } ?? title,
+                about: entry.map { .of("p.soft", .of("code", .text($0.name))) },
+                fixed: JSONObject([("match", .object(JSONObject(match)))]), fields: fields,
+                sections: Inspector.faultSections)
+        case .signIn:
+            return Draft(
+                title: "The next sign-in with \(title)", fixed: JSONObject([("provider", .string(provider.name))]),
+                fields: fields,
+                sections: [
+                    ("How it ends", false, ["outcome", "error", "shareEmail", "name", "scopes"]),
+                    ("Whose", false, ["client", "account"]), ("How often", false, ["times"]),
+                ], onlyWith: ["error": ["error"], "approve": ["shareEmail", "name", "scopes"]])
+        case .token:
+            return Draft(
+                title: "A token of \(title)", fixed: JSONObject([("provider", .string(provider.name))]), fields: fields,
+                sections: [
+                    ("For whom", false, ["client", "account", "nonce", "scopes"]),
+                    ("What is wrong with it", false, ["signature", "claims", "header"]),
+                ], hashesNonce: form["hashNonce"] != nil)
+        }
     }
 
     /// Returns the errors with which an authorization at the provider can end, with those of its native sign-in.
@@ -219,63 +231,43 @@ extension Inspector {
         }
     }
 
-    private func fault(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft? {
-        let entry = control.catalog.entries.first { $0.provider == provider.name && $0.name == form["endpoint"] }
-        guard let entry else { return nil }
-        let errors = entry.traits.errors
-        var fields = SchemaForm(schema(of: "POST", "faults"), sent: form) { leaf in
-            guard leaf.isWithin("effect") else {
-                return !leaf.isWithin("match") || ["match.client", "match.fields"].contains(leaf.name)
-            }
-            return Inspector.fits(leaf, entry.traits)
-        }
-        fields.labels = [
-            "effect.error": "Error code", "effect.disconnect": "Connection breaks off", "effect.jwks": "Key set",
-            "effect.iss": "Issuer", "effect.malformedJSON": "Broken JSON", "effect.shuffle": "Members in another order",
-            "effect.code": "Authorization code", "effect.response": "Members of the answer",
-            "effect.token.claims": "Claims", "match.fields": "Fields", "after": "After so many requests",
+    private static let faultSections: [SchemaForm.Section] = [
+        (
+            "What goes wrong", false,
+            ["error", "description", "delay", "disconnect", "state", "iss", "code", "rotateKeys", "jwks"].map {
+                "effect.\($0)"
+            } + ["effect.malformedJSON", "effect.shuffle"]
+        ), ("A broken ID token", true, ["effect.token"]), ("Other members of the answer", true, ["effect.response"]),
+        ("Another status, headers or body", true, ["effect"]),
+        ("When", false, ["match.client", "after", "times", "probability"]),
+        ("Only requests with certain fields", true, ["match.fields"]),
+    ]
+
+    private static let labels = [
+        "error": "Error code", "disconnect": "Connection breaks off", "jwks": "Key set", "iss": "Issuer",
+        "malformedJSON": "Broken JSON", "shuffle": "Members in another order", "code": "Authorization code",
+        "response": "Members of the answer", "after": "After so many requests", "account": "Person",
+        "shareEmail": "E-mail address", "given": "Given name", "family": "Family name",
+    ]
+
+    private static let offers: [String: [Option]] = {
+        var offers = [
+            "claims": "aud exp iat iss nonce sub email email_verified auth_time", "header": "alg kid typ",
+            "headers": "Content-Type Retry-After Location",
+            "response": "expires_in access_token id_token refresh_token scope token_type",
+            "fields": "grant_type response_type scope redirect_uri returnSecureToken requestType",
+        ].mapValues { $0.split(separator: " ").map { Option(String($0), "") } }
+        offers["outcome"] = [
+            ("approve", "the person signs in"), ("cancel", "the person cancels"), ("error", "with an error"),
         ]
-        let names = { (names: [String]) -> [Option] in names.map { ($0, "") } }
-        fields.offers = [
-            "match.client": clients, "effect.error": errors.map { names($0.names) } ?? [],
-            "effect.token.signature": Inspector.signatures,
-            "effect.token.claims": names(Inspector.claims), "effect.token.header": names(["alg", "kid", "typ"]),
-            "effect.headers": names(["Content-Type", "Retry-After", "Location"]),
-            "effect.response": names(["expires_in", "access_token", "id_token", "refresh_token", "scope", "token_type"]
-            ),
-            "match.fields": names([
-                "grant_type", "response_type", "scope", "redirect_uri", "returnSecureToken", "requestType",
-            ]),
+        offers["shareEmail"] = [("true", "is shared"), ("false", "is hidden")]
+        offers["signature"] = [
+            ("valid", "valid"), ("invalid", "invalid: of something else"),
+            ("unknownKey", "by a key that isn't published"),
+            ("wrongAlgorithm", "HS256 with the public key as secret"), ("none", "none (alg: none)"),
         ]
-        if let errors, !errors.takesOthers {
-            fields.closed = ["effect.error"]
-            fields.offers["effect.error"] = [("", "none")] + errors.names.map { ($0, $0) }
-        }
-        let match = JSONObject(
-            [
-                ("host", entry.host.map { .string($0) }), ("path", .string(entry.path)),
-                ("method", .string(entry.method)),
-            ]
-            .compactMap { name, value in value.map { (name, $0) } })
-        return Draft(
-            title: entry.title.map { "\(provider.facts.title): \($0)" } ?? provider.facts.title,
-            about: .of("p.soft", .of("code", .text(entry.name))), fixed: JSONObject([("match", .object(match))]),
-            fields: fields,
-            sections: [
-                (
-                    "What goes wrong", false,
-                    [
-                        "effect.error", "effect.description", "effect.delay", "effect.disconnect", "effect.state",
-                        "effect.iss", "effect.code", "effect.rotateKeys", "effect.jwks", "effect.malformedJSON",
-                        "effect.shuffle",
-                    ]
-                ), ("A broken ID token", true, ["effect.token"]),
-                ("Other members of the answer", true, ["effect.response"]),
-                ("Another status, headers or body", true, ["effect"]),
-                ("When", false, ["match.client", "after", "times", "probability"]),
-                ("Only requests with certain fields", true, ["match.fields"]),
-            ])
-    }
+        return offers
+    }()
 
     /// Whether an endpoint can carry out the effect of a field.
     private static func fits(_ leaf: SchemaForm.Leaf, _ traits: EndpointTraits) -> Bool {
@@ -290,30 +282,6 @@ extension Inspector {
             }
         let effect = leaf.path.dropFirst().reversed().reduce(sample) { .object(JSONObject([($1, $0)])) }
         return traits.misfit(FaultEffect(reading: effect)) == nil
-    }
-
-    private static let claims = ["aud", "exp", "iat", "iss", "nonce", "sub", "email", "email_verified", "auth_time"]
-    private static let signatures: [Option] = [
-        ("valid", "valid"), ("invalid", "invalid: of something else"), ("unknownKey", "by a key that isn't published"),
-        ("wrongAlgorithm", "HS256 with the public key as secret"), ("none", "none (alg: none)"),
-    ]
-
-    private func token(_ exchange: Exchange, _ form: Form, _ provider: any Provider, _ clients: [Option]) -> Draft {
-        let sent = sent(form, clients.first.map { [("client", $0.value)] } ?? [])
-        var fields = SchemaForm(schema(of: "POST", "tokens"), sent: sent) { $0.name != "provider" }
-        fields.labels = ["account": "Person"]
-        fields.offers = [
-            "client": clients, "account": personOptions(exchange), "signature": Inspector.signatures,
-            "claims": Inspector.claims.map { ($0, "") }, "header": ["alg", "kid", "typ"].map { ($0, "") },
-        ]
-        fields.search = exchange.inspector("orders/people")
-        return Draft(
-            title: "A token of \(provider.facts.title)", fixed: JSONObject([("provider", .string(provider.name))]),
-            fields: fields,
-            sections: [
-                ("For whom", false, ["client", "account", "nonce", "scopes"]),
-                ("What is wrong with it", false, ["signature", "claims", "header"]),
-            ], hashesNonce: form["hashNonce"] != nil)
     }
 
     /// Shows a new token, and its contents.

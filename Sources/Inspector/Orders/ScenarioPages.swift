@@ -32,12 +32,9 @@ extension Inspector {
         let running = control.scenarios.filter { states[$0.name] != nil }
         return page(
             exchange, .orders, title: "Scenarios", scripts: ["orders"],
+            about:
+                "Ready-made situations. Start one, and sign in: its page says what you will see, and what to do about it.",
             [
-                orderTabs(exchange, "orders/scenarios"),
-                .of(
-                    "p",
-                    "Ready-made situations. Start one, and sign in: its page says what you will see, and what to do about it."
-                ),
                 running.isEmpty
                     ? nil : .group([.of("h2", "Started"), cards(running), .of("h2", "All others")]),
                 cards(control.scenarios.filter { states[$0.name] == nil }),
@@ -56,11 +53,9 @@ extension Inspector {
             ])
         }
         let values = JSONObject(scenario.parameters.map { ($0.name, .string($0.fallback)) })
-        let answer = page(
-            exchange, .orders, title: scenario.title, status: refusal?.status ?? 200, scripts: ["orders"],
-            lead: state.badge.map { [$0] } ?? [],
+        return try page(
+            exchange, .orders, title: scenario.title, refusal: refusal, scripts: ["orders"], lead: [state.badge],
             [
-                orderTabs(exchange, "orders/scenarios"), try notice(exchange), refusalNote(refusal),
                 .card(
                     "What happens", .of("p", .prose(scenario.happens)), .of("h2", "What a correct client does"),
                     .of("p", .prose(scenario.advice))),
@@ -69,7 +64,6 @@ extension Inspector {
                 .of("h2", "Its orders"), .list("ol.orders-calls", calls),
                 .of("p", exchange.link("orders/scenarios", "All scenarios")),
             ])
-        return refused(answer, refusal)
     }
 
     /// Returns the scenario that the address names.

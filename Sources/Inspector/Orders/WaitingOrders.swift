@@ -32,15 +32,6 @@ extension Inspector {
             }
     }
 
-    func orderTabs(_ exchange: Exchange, _ current: String) -> HTML {
-        links(
-            exchange, "nav.orders-tabs", "Orders",
-            [
-                ("orders", "Waiting"), (Order.signIn.path, "Next sign-in"), (Order.fault.path, "Something goes wrong"),
-                ("orders/scenarios", "Scenarios"), (Order.token.path, "Mint a token"),
-            ], current: current)
-    }
-
     private func withdraw(_ exchange: Exchange, _ calls: [String], saying text: String) async throws -> Response {
         try await trying {
             for path in calls { _ = try await call("DELETE", path, in: exchange) }
@@ -75,21 +66,19 @@ extension Inspector {
             .more(outcomes.count + faults.count - rows.count, "more.") ?? "",
             .of("p", action(exchange, "orders/withdraw-all", "Withdraw all", "danger")),
         ])
-        let answer = page(
-            exchange, .orders, title: "Orders", status: refusal?.status ?? 200, scripts: ["orders", "follow"],
+        return try page(
+            exchange, .orders, title: "Orders", refusal: refusal, scripts: ["orders", "follow"],
             lead: [
                 .of("span.badge#waiting-count", ["data-follow": true], "\(outcomes.count + faults.count) waiting")
             ],
             [
-                orderTabs(exchange, "orders"), try notice(exchange), refusalNote(refusal),
                 .of(
                     "div#waiting", ["data-follow": true],
                     // They are on whether they wait for a request, or have changed the clock or people.
                     played.isEmpty
                         ? nil : .card("Scenarios that are on", .list("ul", played.map { link($0, exchange) })),
-                    rows.isEmpty ? nothing : waiting),
+                    rows.isEmpty ? nothing : waiting)
             ])
-        return refused(answer, refusal)
     }
 
     private func link(_ scenario: Scenario, _ exchange: Exchange) -> HTML {

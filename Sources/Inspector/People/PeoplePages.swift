@@ -33,17 +33,14 @@ extension Inspector {
                 ]), ShownText.isolated(account.phoneNumber ?? "–"),
             ]
         }
-        return page(
-            exchange, .people, title: "People",
+        return try page(
+            exchange, .people, title: "People", refusal: nil,
             lead: [
                 .soft(Inspector.count(count, "person", "people")), exchange.link("new/person", "New person", ""),
             ],
+            about:
+                "Who can sign in at every provider. What apps make of them are app users: those are under App users.",
             [
-                try notice(exchange),
-                .of(
-                    "p.soft",
-                    "Who can sign in at every provider. What apps make of them are app users: those are under App users."
-                ),
                 self.search(
                     exchange, "people-search", at: "people",
                     .field("Name, address or ID begins with", .input("q", search, type: "search", ["maxlength": "254"]))

@@ -48,7 +48,7 @@ struct ProfileForm: Sendable {
 
     func fields(_ sent: Form? = nil) -> SchemaForm {
         var form = SchemaForm(schema, values: values, sent: sent) { values == nil || $0.name != key }
-        form.labels = ["name.given": "Given name", "name.family": "Family name"]
+        form.labels = ["given": "Given name", "family": "Family name"]
         return form
     }
 }
@@ -105,11 +105,9 @@ extension Inspector {
             return part.title.map { .of("section.people-provider#\(part.items.owner)", .of("h2", .text($0)), sections) }
                 ?? sections
         }
-        let page = page(
-            exchange, profile.area, title: ShownText.plain(profile.name), status: refusal?.status ?? 200,
-            lead: profile.lead,
+        return try page(
+            exchange, profile.area, title: ShownText.plain(profile.name), refusal: refusal, lead: profile.lead,
             [
-                try notice(exchange), refusalNote(refusal),
                 .of(
                     "div.card", .group(profile.about.compactMap { $0 }),
                     profile.parts.first?.items.buttons(profile.actions, of: profile.name)),
@@ -118,11 +116,10 @@ extension Inspector {
                 .group(parts),
                 .of(
                     "details.card.people-deletion",
-                    .of("summary", "Delete this \(profile.area == .people ? "person" : "user")"),
+                    .of("summary", "Delete this \(profile.area.path == "people" ? "person" : "user")"),
                     .of("p", .text(profile.deletion.about)),
                     action(exchange, "\(profile.path)/delete", profile.deletion.button, "danger")),
             ])
-        return refused(page, refusal)
     }
 
     /// Does a button's action, which is looked up among those that the page offers now.
@@ -149,15 +146,14 @@ extension Inspector {
         let own = form.schema.fields.map(\.name).filter { !titled.contains($0) }
         let sections: [SchemaForm.Section] = form.titles.map { ($0.title, true, [$0.name]) }
         let response = page(
-            exchange, form.area, title: ShownText.plain(form.title), status: status,
+            exchange, form.area, title: ShownText.plain(form.title), status: status, about: form.about,
             [
-                .of("p.soft", .text(form.about)),
                 self.form(
                     to: form.path, exchange, ["class": "people-form"],
                     .group(fields.controls([(nil, false, own)] + sections)),
                     .of(
                         "div.row.people-save", .button(form.values == nil ? "Make" : "Save"),
-                        exchange.link(form.back, "Cancel", "quiet"))),
+                        exchange.link(form.back, "Cancel", "quiet")))
             ])
         return fields.diagnosis.map { response.diagnosed($0) } ?? response
     }

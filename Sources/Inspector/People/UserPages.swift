@@ -65,15 +65,12 @@ extension Inspector {
                 paging(exchange, [("of", name)], after: form["after"], next: found.next, at: "users"),
             ]
         }
-        return page(
-            exchange, .users, title: "App users",
-            [
-                try notice(exchange),
-                .of(
-                    "p.soft",
-                    "Whom apps know: they came into being when somebody signed in to an app. The people who sign in are under People."
-                ), lists.isEmpty ? .of("p.empty", "No app has users here yet.") : nil,
-            ] + lists)
+        if lists.isEmpty { lists = [.of("p.empty", "No app has users here yet.")] }
+        return try page(
+            exchange, .users, title: "App users", refusal: nil,
+            about:
+                "Whom apps know: they came into being when somebody signed in to an app. The people who sign in are under People.",
+            lists)
     }
 
     private func cards(_ directories: [UserDirectorySummary], _ exchange: Exchange) -> HTML {
@@ -109,15 +106,14 @@ extension Inspector {
                 user.lastSignIn.map { ShownText.time($0) } ?? "–",
             ]
         }
-        return page(
-            exchange, .users, title: ShownText.plain(summary.title),
+        return try page(
+            exchange, .users, title: ShownText.plain(summary.title), refusal: nil,
             lead: [
                 .soft("\(summary.kind) · \(Inspector.count(summary.users, "user", "users"))"),
-                summary.whole.map { exchange.link(self.path(of: $0), "All of the project", "quiet") } ?? "",
+                summary.whole.map { exchange.link(self.path(of: $0), "All of the project", "quiet") },
                 exchange.link("new/user/\(Exchange.segment(summary.id))", "New user", ""),
             ],
             [
-                try notice(exchange),
                 self.search(
                     exchange, "people-search", at: path,
                     .field(

@@ -15,22 +15,11 @@ struct Arrivals: Sendable {
 
     /// Searches the recording, so don't call it on a worker. The daemon's own requests aren't counted.
     init(in exchanges: [RecordedExchange], _ isArrival: (RecordedExchange) -> Bool) {
-        var (count, refused) = (0, 0)
-        var last, lastRefused, other: RecordedExchange?
-        for exchange in exchanges where exchange.parent == nil {
-            other = exchange
-            guard isArrival(exchange) else { continue }
-            count += 1
-            last = exchange
-            guard exchange.diagnosis != nil else { continue }
-            refused += 1
-            lastRefused = exchange
-        }
-        self.count = count
-        self.refused = refused
-        self.last = last
-        self.lastRefused = lastRefused
-        self.other = other
+        let clients = exchanges.filter { $0.parent == nil }
+        let arrived = clients.filter(isArrival)
+        let bad = arrived.filter { $0.diagnosis != nil }
+        (count, refused, last, lastRefused) = (arrived.count, bad.count, arrived.last, bad.last)
+        other = clients.last
     }
 }
 

@@ -32,15 +32,14 @@ extension Inspector {
                 .of("button.quiet", .text(step.label), step.about.map { .of("span.clock-about", .text($0)) }))
         }
         let (state, change) = clock.isFrozen ? ("It stands still", "Let it run") : ("It is running", "Freeze it")
-        let answer = page(
-            exchange, .clock, title: "Clock", status: refusal?.status ?? 200, scripts: ["clock", "follow"],
+        return try page(
+            exchange, .clock, title: "Clock", refusal: refusal, scripts: ["clock", "follow"],
             lead: [
                 .of(
                     "span#clock-state", ["data-follow": true],
                     clock.isFrozen ? .badge("frozen", "warn") : .badge("running", "good"))
             ],
             [
-                try notice(exchange), refusalNote(refusal),
                 .of(
                     "div.cards.clock-faces#clock-faces", ["data-follow": true],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
@@ -72,7 +71,6 @@ extension Inspector {
                             action(exchange, "clock", change, "quiet", ["do": clock.isFrozen ? "run" : "freeze"]),
                             action(exchange, "clock", "Back to the machine's time", "quiet", ["do": "reset"])))),
             ])
-        return refused(answer, refusal)
     }
 
     private func mover(_ exchange: Exchange, _ title: String, _ order: String, _ button: String, _ field: HTML) -> HTML

@@ -21,12 +21,6 @@ extension Inspector {
         ]
     }
 
-    private func worldTabs(_ exchange: Exchange, _ current: String) -> HTML {
-        links(
-            exchange, "nav.orders-tabs", "Worlds", [("worlds", "All worlds"), ("worlds/seed", "This world's seed")],
-            current: current)
-    }
-
     private func worldForm(_ sent: Form? = nil) -> SchemaForm {
         var form = SchemaForm(schema(of: "POST", "worlds"), sent: sent) { _ in true }
         form.labels = ["listen": "A port of its own", "smtp": "A port for mail", "asOf": "As of the day"]
@@ -50,15 +44,12 @@ extension Inspector {
             }
         }
         let rows = zip(shown, counts).map { row(exchange, $0, $1.requests, refused: $1.refused) }
-        let answer = page(
-            exchange, .worlds, title: "Worlds", status: refusal?.status ?? (form == nil ? 200 : 400),
-            scripts: ["orders"], lead: [.badge("\(all.count)")],
+        // A refusal of the form stands at its fields.
+        return try page(
+            exchange, .worlds, title: "Worlds", refusal: refusal, scripts: ["orders"], lead: [.badge("\(all.count)")],
+            about:
+                "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It is made when it is first named, and goes when nobody has used it for an hour.",
             [
-                worldTabs(exchange, "worlds"),
-                .of(
-                    "p",
-                    "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It is made when it is first named, and goes when nobody has used it for an hour."
-                ), try notice(exchange), form == nil ? refusalNote(refusal) : nil,
                 all.count > Inspector.linesShown || !search.isEmpty
                     ? self.search(
                         exchange, "row", at: "worlds",
@@ -81,10 +72,9 @@ extension Inspector {
                     self.form(
                         to: "worlds", exchange, [:],
                         .group(
-                            (form ?? worldForm()).controls([("What it is", false, ["name", "listen", "smtp", "asOf"])])),
+                            (form ?? worldForm()).controls([])),
                         .of("p", .button("Create")))),
             ])
-        return form?.diagnosis.map { answer.diagnosed($0) } ?? refused(answer, refusal)
     }
 
     private func row(_ exchange: Exchange, _ world: ListedWorld, _ requests: Int, refused: Int) -> HTML.Row {
@@ -191,10 +181,9 @@ extension Inspector {
                     ? .of("p.soft", "That was the beginning: \(Inspector.shownSeed) of \(text.utf8.count) bytes.")
                     : nil,
             ]
-        let answer = page(
-            exchange, .worlds, title: "This world's seed", status: refusal?.status ?? 200, scripts: ["orders"],
+        return try page(
+            exchange, .worlds, title: "This world's seed", refusal: refusal, scripts: ["orders"],
             [
-                worldTabs(exchange, "worlds/seed"), try notice(exchange), refusalNote(refusal),
                 .card(
                     "Change it",
                     self.form(
@@ -218,7 +207,6 @@ extension Inspector {
                         "An example: {\"accounts\": [{\"id\": \"max\", \"email\": \"max@example.org\"}]}. Mistakes are shown with their paths, as understudy seed check shows them."
                     )), .of("h2", "As it is"),
             ] + shown)
-        return refused(answer, refusal)
     }
 
     private func changeSeed(_ exchange: Exchange, _ form: Form) async throws -> Response {

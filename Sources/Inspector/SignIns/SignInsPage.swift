@@ -20,74 +20,74 @@ extension Inspector {
 
     func signIns(_ exchange: Exchange) async throws -> Response {
         let form = exchange.request.queryForm
-        let (reader, filter) = (FlowReader(control, exchange.world), FlowFilter(form))
         let before = form["before"].flatMap { FlowPlace($0) }
+        let lead = [
+            liveButton,
+            .of(
+                "div.row.flow-buttons",
+                .of(
+                    "a.button.quiet.small",
+                    ["href": exchange.inspector("flows/har"), "download": "\(exchange.world.name).har"],
+                    "Save all as HAR"),
+                action(exchange, "flows/empty", "Empty the recording", "danger.small")),
+        ]
         return try await exchange.world.recording.search {
-            let flows = FlowPage(reader, filter, before: before)
-            return page(
+            page(
                 exchange, .signIns, title: "Sign-ins", scripts: before == nil ? ["follow", "signins"] : ["signins"],
-                lead: [
-                    liveButton,
-                    .of(
-                        "div.row.flow-buttons",
-                        .of(
-                            "a.button.quiet.small",
-                            ["href": exchange.inspector("flows/har"), "download": "\(exchange.world.name).har"],
-                            "Save all as HAR"),
-                        action(exchange, "flows/empty", "Empty the recording", "danger.small")),
-                ],
+                lead: lead,
                 [
-                    filterForm(exchange, filter),
+                    filterForm(exchange, form),
                     // A page of older sign-ins isn't updated.
-                    .of(
-                        "div#sign-ins", ["data-follow": before == nil],
-                        .group(list(exchange, flows, filter, reader, before: before))),
+                    .of("div#sign-ins", ["data-follow": before == nil], .group(list(exchange, form, before: before))),
                 ])
         }
     }
 
-    private func filterForm(_ exchange: Exchange, _ filter: FlowFilter) -> HTML {
+    private func filterForm(_ exchange: Exchange, _ form: Form) -> HTML {
         let options: [Option] = [("", "All")] + providers.map { ($0.name, title($0)) }
+        func choice(_ label: String, _ name: String) -> HTML { .choice(label, name, isChosen: form[name] != nil) }
         return .of(
             "form.flow-filter", ["method": "get", "action": exchange.inspector(), "role": "search"],
-            .field("Provider", .select("provider", options, chosen: filter.provider ?? "")),
-            .field("Client", .input("client", filter.client ?? "", type: "search")),
-            .field("Text", .input("q", filter.text ?? "", type: "search")),
+            .field("Provider", .select("provider", options, chosen: form["provider"] ?? "")),
+            .field("Client", .input("client", form["client"] ?? "", type: "search")),
+            .field("Text", .input("q", form["q"] ?? "", type: "search")),
             .of(
-                "div.flow-choices",
-                .choice("Refused only", "refused", isChosen: filter.isRefused ?? false),
-                .choice("Unfinished only", "unfinished", isChosen: filter.isUnfinished ?? false),
-                .choice("Key sets and discovery, too", "all", isChosen: filter.takesQuiet)),
-            .button("Show", "quiet.orders-unscripted"))
+                "div.flow-choices", choice("Refused only", "refused"), choice("Unfinished only", "unfinished"),
+                choice("Key sets and discovery, too", "all")), .button("Show", "quiet.orders-unscripted"))
     }
 
     // MARK: - The list
 
-    private func list(
-        _ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ reader: FlowReader, before: FlowPlace?
-    ) -> [HTML] {
-        let rows = page.flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
-        var content: [HTML] = [
-            rows.isEmpty ? .of("div.empty#no-flows", nothing(exchange, page, filter, before)) : "",
+    /// The number of sign-ins on a page.
+    private static let shownFlows = 50
+
+    private func list(_ exchange: Exchange, _ form: Form, before: FlowPlace?) -> [HTML] {
+        let reader = FlowReader(control, exchange.world)
+        let found = reader.flows(FlowFilter(form), before: before, limit: Inspector.shownFlows + 1)
+        let flows = found.prefix(Inspector.shownFlows)
+        let rows = flows.map { FlowRow(flow: $0, reader: reader, exchange: exchange).html }
+        let known = ["provider", "client", "q", "refused", "unfinished", "all"]
+        let filter = form.fields.filter { known.contains($0.name) && !$0.value.isEmpty }.map { ($0.name, $0.value) }
+        let next = found.count > flows.count ? flows.last.map { FlowPlace(of: $0.steps.map(\.known)) } : nil
+        let older = next.map { exchange.inspector(Inspector.address("", filter + [("before", $0.text)])) }
+        return [
+            rows.isEmpty
+                ? .of("div.empty#no-flows", nothing(exchange, filter.contains { $0.0 != "all" }, before)) : "",
             .of("ol.flows#flows", .group(rows)),
+            older.map { .of("p.flow-more", .of("a#older", ["href": $0], "Older ones")) } ?? "",
+            before == nil ? "" : .of("p", exchange.link(Inspector.address("", filter), "Back to the newest")),
         ]
-        if let next = page.next {
-            let older = exchange.inspector("?\(filter.query([("before", next.text)]))")
-            content.append(.of("p.flow-more", .of("a#older", ["href": older], "Older ones")))
-        }
-        if before != nil { content.append(.of("p", exchange.link("?\(filter.query())", "Back to the newest"))) }
-        return content
     }
 
-    private func nothing(_ exchange: Exchange, _ page: FlowPage, _ filter: FlowFilter, _ before: FlowPlace?) -> HTML {
+    private func nothing(_ exchange: Exchange, _ isFiltered: Bool, _ before: FlowPlace?) -> HTML {
         if before != nil { return .of("p", "There are no older ones.") }
-        if page.isRecorded, filter.isEmpty {
-            return .of("p", "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
-        }
-        if page.isRecorded || !filter.isEmpty {
+        if isFiltered {
             return .of(
                 "p", "Nothing fits the filter. A code, a state or a nonce is found by ",
                 exchange.link(Area.explain.path, "Explain"), ".")
+        }
+        if !exchange.world.recording.known(limit: 1).exchanges.isEmpty {
+            return .of("p", "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
         }
         let links = tryOut(exchange)
         return .group([
@@ -126,40 +126,6 @@ extension FlowFilter {
         isRefused = form["refused"] != nil ? true : nil
         isUnfinished = form["unfinished"] != nil ? true : nil
         takesQuiet = form["all"] != nil
-    }
-
-    fileprivate var isEmpty: Bool {
-        provider == nil && client == nil && isRefused == nil && isUnfinished == nil && text == nil
-    }
-
-    /// Returns the filter as a query, with more fields.
-    fileprivate func query(_ more: [(String, String)] = []) -> String {
-        var fields = [("provider", provider), ("client", client), ("q", text)].compactMap { name, value in
-            value.map { (name, $0) }
-        }
-        if isRefused == true { fields.append(("refused", "1")) }
-        if isUnfinished == true { fields.append(("unfinished", "1")) }
-        if takesQuiet { fields.append(("all", "1")) }
-        return Form(fields: (fields + more).map { Form.Field(name: $0.0, value: $0.1) }).encoded
-    }
-}
-
-/// A page of the list of flows, the newest first.
-struct FlowPage: Sendable {
-    static let size = 50
-
-    let flows: [Flow]
-    /// The `before` of the next page; `nil` if there are no more.
-    let next: FlowPlace?
-    /// Whether the recording has any exchanges.
-    let isRecorded: Bool
-
-    /// Makes a page. `before` is the position of the last flow of the page before.
-    init(_ reader: FlowReader, _ filter: FlowFilter, before: FlowPlace?) {
-        isRecorded = !reader.world.recording.known(limit: 1).exchanges.isEmpty
-        let flows = reader.flows(filter, before: before, limit: FlowPage.size + 1)
-        next = flows.count > FlowPage.size ? FlowPlace(of: flows[FlowPage.size - 1].steps.map(\.known)) : nil
-        self.flows = Array(flows.prefix(FlowPage.size))
     }
 }
 
