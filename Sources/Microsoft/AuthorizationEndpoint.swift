@@ -200,6 +200,10 @@ struct MicrosoftSignIn: PersonPagesFlow {
         let (client, known, form) = (request.client, exchange.session(at: provider), request.form)
         let approved = try exchange.world.update { tables -> (session: BrowserSession, code: String?)? in
             guard tables.account(account.id) != nil else { return nil }
+            // Without a question, only a session that still goes on may be continued.
+            if case .remembered = approval {
+                guard let known, tables.session(withID: known.id, at: provider) != nil else { return nil }
+            }
             let session =
                 known.flatMap { $0.account == account.id ? $0 : nil }
                 ?? tables.beginSession(of: account.id, at: provider, for: .hours(24))

@@ -106,7 +106,8 @@ package protocol AuthorizationFlow: Sendable {
     func admit(_ account: Account, to request: SignInRequest, _ exchange: Exchange) throws
     /// Returns the page that asks for consent; `nil` if none is needed.
     func consentPage(_ request: SignInRequest, for account: Account, _ exchange: Exchange) throws -> Response?
-    /// Returns the answer to an approved request; `nil` if the account doesn't exist any more.
+    /// Returns the answer to an approved request; `nil` if the account doesn't exist any more, or the remembered session
+    /// has ended.
     func approve(
         _ request: SignInRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response?
@@ -186,7 +187,9 @@ extension AuthorizationFlow {
     private func finish(
         _ request: SignInRequest, _ account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response {
-        try approve(request, by: account, approval, exchange) ?? choosePerson(request, nil, exchange)
+        if let response = try approve(request, by: account, approval, exchange) { return response }
+        return request.isSilent
+            ? try answer(to: request, .nobodySignedIn, exchange) : choosePerson(request, nil, exchange)
     }
 }
 

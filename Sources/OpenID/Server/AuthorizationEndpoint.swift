@@ -200,10 +200,17 @@ extension Issuer {
         let asked = request.parameters.scopes
         let scopes = approval.scopes.map { granted in asked.filter(granted.contains) } ?? asked
         let session = session(for: request, by: account, approval, exchange)
-        do { return try approve(request, by: account, session, scopes: scopes, in: exchange) } catch let refusal
-            as OAuthRefusal
-        { return answer(refusal, to: request.redirectURI, of: request.fields, exchange) }
+        do {
+            // Without a question, only a session that still goes on may be continued.
+            if case .remembered = approval, session == nil { throw Issuer.sessionHasEnded }
+            return try approve(request, by: account, session, scopes: scopes, in: exchange)
+        } catch let refusal as OAuthRefusal {
+            return answer(refusal, to: request.redirectURI, of: request.fields, exchange)
+        }
     }
+
+    private static let sessionHasEnded = OAuthRefusal(
+        "login_required", Diagnosis("the session ended while the request was on its way"))
 
     private func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
@@ -218,7 +225,7 @@ extension Issuer {
                 guard tables.pop(PushedRequest.self, pushed.key) != nil else { return nil }
             }
             guard known == nil || tables.session(withID: known?.id ?? "", at: realm) != nil else {
-                throw OAuthRefusal("login_required", Diagnosis("the session ended while the request was on its way"))
+                throw Issuer.sessionHasEnded
             }
             let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
             tables.note(client.clientID, told: identifier(exchange), inSession: session.id, at: realm)
