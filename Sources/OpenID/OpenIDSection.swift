@@ -40,6 +40,7 @@ struct OpenIDSection: SeedSection {
     static func check(_ references: inout SeedReferences) {
         let issuers = references.root[name]?["issuers"]?.items ?? []
         references.checkServers(issuers, urlMember: "issuer", default: Issuer.url, short: Issuer.shortPrefix)
+        let ids = KnownNames(references.root[name]?["issuers"], "id")
         for issuer in issuers {
             let names = issuer["algorithms"]?.items.compactMap(\.string) ?? ["RS256"]
             let published = names.compactMap { Algorithm(rawValue: $0) }.filter { $0 != .hs256 }
@@ -55,17 +56,12 @@ struct OpenIDSection: SeedSection {
                     references.add(json, error.diagnosis.advice)
                 }
             }
-            let ids = issuers.compactMap { $0["id"]?.string }
             let access = issuer["crossAppAccess"]?.items ?? []
             let named =
                 (issuer["mcp"]?["authorizationServers"]?.items ?? []) + (issuer["trustedIssuers"]?.items ?? [])
                 + access.compactMap { $0["issuer"] }
                 + (issuer["workloadPlatforms"]?.items ?? []).filter { $0["jwks"] == nil }.compactMap { $0["issuer"] }
-            for server in named {
-                guard let id = server.string, !ids.contains(id) else { continue }
-                references.add(
-                    server, "no issuer \(Diagnosis.quote(id)) is in this file\(Spelling.hint(id, among: ids))")
-            }
+            for server in named { references.expect(server, among: ids, "issuer", in: " in openid.issuers") }
             for platform in issuer["workloadPlatforms"]?.items ?? [] {
                 ClientMetadata.checkKeys(platform["jwks"], &references)
             }

@@ -253,6 +253,7 @@ extension ParserGrowthTests {
         seed("people of one ID") { "{\"accounts\":[\(members($0) { _ in "{\"id\":\"a\",\"email\":\"a@b.c\"}" })]}" },
         seed("unknown members") { "{\(members($0) { "\"accountz\($0)\":1" })}" },
         seed("unknown members of people") { "{\"accounts\":[\(members($0) { "{\"emial\":\($0)}" })]}" },
+        seed("issuers") { "{\"openid\":{\"issuers\":[\(members($0) { "{\"id\":\"i\($0)\"}" })]}}" },
         seed("outcomes of nobody") { "{\"outcomes\":[\(members($0) { "{\"account\":\"a\($0)\"}" })]}" },
         Parser("a seed: outcomes of unknown clients") { size in
             let issuer =
