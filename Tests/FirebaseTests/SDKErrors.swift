@@ -144,6 +144,8 @@ struct SDKErrorTableTests {
         "MISSING_RECAPTCHA_TOKEN": { try enforced($0, ["captchaResponse": nil]) },
         "INVALID_RECAPTCHA_TOKEN": { try enforced($0, [:]) },
         "INVALID_RECAPTCHA_ACTION": { fixture in
+            // A project has a key when it enforces.
+            _ = try enforced(fixture, [:])
             let answer = try fixture.client.get(
                 "/v2/recaptchaConfig?key=demo-api-key&clientType=CLIENT_TYPE_WEB&version=RECAPTCHA_ENTERPRISE",
                 headers: ["Host": "identitytoolkit.googleapis.com"])
@@ -242,7 +244,8 @@ struct SDKErrorTableTests {
         }
         for (code, way) in SDKErrorTableTests.furtherWays {
             #expect(page.contains(" | `\(code)` | "), "\(code)")
-            let answer = try way(fixture)
+            // Each changes the project, and the order is that of a dictionary.
+            let answer = try way(FirebaseFixture())
             #expect(answer.errorCode == code, "\(code): \(answer)")
         }
         // firebase-ios-sdk, FirebaseAuth/Sources/Swift/Utilities/AuthErrors.swift
