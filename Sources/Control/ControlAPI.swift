@@ -99,7 +99,7 @@ package struct ControlAPI: Sendable {
             .control(
                 "GET", "openapi.json", "Describes the calls: this document, OpenAPI 3.1.",
                 answers: [.json("The document.", .map(of: .any))]
-            ) { exchange in await exchange.aside { ControlAnswer.ok(openAPI(in: exchange)) } },
+            ) { exchange in try await exchange.onWorkThread { ControlAnswer.ok(openAPI(in: exchange)) } },
             .control(
                 "POST", "reset", "Lets the world begin afresh from its seed.", reads: .noQuery,
                 answers: [.json("It has begun afresh.", ControlAPI.resetSchema)]

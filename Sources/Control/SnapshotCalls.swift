@@ -59,7 +59,7 @@ extension ControlAPI {
         ])
 
     private func snapshot(_ exchange: Exchange) async throws -> Response {
-        try await exchange.aside {
+        try await exchange.onWorkThread {
             let bytes = try exchange.world.snapshot(version: version)
             guard bytes.count <= WorldSnapshot.sizeLimit else {
                 return ControlAnswer.error(
@@ -78,7 +78,7 @@ extension ControlAPI {
     /// Loads a snapshot, all of it or nothing. There is one exception: if it has another seed than the world, and the
     /// store fails after the seed was changed, the world is a new one of that seed.
     private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
-        try await exchange.aside { try load(exchange) }
+        try await exchange.onWorkThread { try load(exchange) }
     }
 
     private func load(_ exchange: Exchange) throws -> Response {

@@ -18,7 +18,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         name: "firebase", title: "Firebase Authentication", section: FirebaseSection.self,
         rows: UserPool.rowTypes + [
             Session.self, EndedSession.self, ProjectSettings.self, TakenOnTrust.self, Tenant.self, DeletedTenant.self,
-            PopulatedProject.self, UnseededPool.self, RecaptchaToken.self, AppCheckMark.self,
+            PopulatedProject.self, UnseededPool.self, RecaptchaToken.self, AppCheckChallenge.self,
+            ConsumedAppCheckToken.self,
         ], isService: true,
         // The answer of the Emulator Suite's Authentication emulator.
         emulatorStatus: JSONObject([

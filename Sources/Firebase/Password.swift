@@ -193,12 +193,11 @@ struct ImportedHash: Codable, Equatable, Sendable {
             guard !key.isEmpty else {
                 throw FirebaseError("EMPTY_HASH_KEY", because: "\(algorithm.rawValue) needs signerKey, in base64")
             }
-        case .md5: try expect(rounds, in: 0...8_192, "INVALID_HASH_ROUNDS", "rounds")
-        case .sha1, .sha256, .sha512: try expect(rounds, in: 1...8_192, "INVALID_HASH_ROUNDS", "rounds")
-        case .pbkdfSHA1, .pbkdf2SHA256: try expect(rounds, in: 1...120_000, "INVALID_HASH_ROUNDS", "rounds")
+        case .md5, .sha1, .sha256, .sha512, .pbkdfSHA1, .pbkdf2SHA256:
+            try expect(rounds, in: allowedRounds, "INVALID_HASH_ROUNDS", "rounds")
         case .scrypt:
             try expect(memoryCost, in: 1...14, "INVALID_HASH_MEMORY_COSTS", "memoryCost")
-            try expect(rounds, in: 1...8, "INVALID_HASH_ROUNDS", "rounds")
+            try expect(rounds, in: allowedRounds, "INVALID_HASH_ROUNDS", "rounds")
         case .standardScrypt:
             let length = Int(clamping: try call.integer("dkLen") ?? 0)
             for (name, number) in [
@@ -209,6 +208,17 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
+    /// The numbers of rounds that production imports; all for the algorithms that have none.
+    private var allowedRounds: ClosedRange<Int> {
+        switch algorithm {
+        case .md5: 0...8_192
+        case .sha1, .sha256, .sha512: 1...8_192
+        case .pbkdfSHA1, .pbkdf2SHA256: 1...120_000
+        case .scrypt: 1...8
+        default: Int.min...Int.max
+        }
+    }
+
     /// Whether production fails at each sign-in with this hash.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
@@ -216,6 +226,11 @@ struct ImportedHash: Codable, Equatable, Sendable {
     ///
     /// - Returns: the reason why it isn't the password; `nil` if it is.
     func mismatch(_ text: String, _ hash: [UInt8], salt: [UInt8]) -> String? {
+        // An import has been checked, but a snapshot may hold any number.
+        guard allowedRounds.contains(rounds) else {
+            return
+                "the hash has \(rounds) rounds, and \(algorithm.rawValue) takes \(allowedRounds.lowerBound) to \(allowedRounds.upperBound)"
+        }
         let password = Array(text.utf8)
         if algorithm == .bcrypt {
             guard let stored = BCrypt(String(decoding: hash, as: UTF8.self)) else {
@@ -249,6 +264,8 @@ struct ImportedHash: Codable, Equatable, Sendable {
             return argon2?.hash(password, salt: salt, length: argon2Length ?? length).map { [$0] } ?? []
         case .bcrypt: return []
         case .pbkdfSHA1, .pbkdf2SHA256:
+            // Each block of the hash costs all rounds: this is half a second.
+            guard rounds * ((length + 19) / 20) <= 500_000 else { return [] }
             let hash = algorithm.function.flatMap {
                 PasswordHashing.pbkdf2($0, password, salt: salt, rounds: rounds, length: length)
             }

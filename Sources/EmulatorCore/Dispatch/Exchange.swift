@@ -70,13 +70,35 @@ package struct Exchange: Sendable {
 
 extension Exchange {
     /// Runs `body`, which takes long, on one of other threads, so that it blocks neither a worker nor a task's thread.
-    package func aside<Value: Sendable, Failure: Error>(
-        on threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        let result = await withCheckedContinuation { continuation in
-            threads.run { continuation.resume(returning: Result(catching: body)) }
+    ///
+    /// - Throws: The error of `body`, or `ClientHasGone`, without having run it, if the client went before its turn came.
+    package func onWorkThread<Value: Sendable>(
+        _ threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                threads.run {
+                    guard !cancellation.hasHappened else { return continuation.resume(throwing: ClientHasGone()) }
+                    continuation.resume(with: Result(catching: body))
+                }
+            }
+        } onCancel: {
+            cancellation.note()
         }
-        return try result.get()
+    }
+
+    /// The reason why work wasn't begun. Nobody gets its answer.
+    private struct ClientHasGone: AnswerableError {
+        var response: Response { Response(status: 503) }
+    }
+
+    private final class Cancellation: Sendable {
+        private let flag = Atomic<Bool>(false)
+
+        var hasHappened: Bool { flag.load(ordering: .relaxed) }
+
+        func note() { flag.store(true, ordering: .relaxed) }
     }
 }
 

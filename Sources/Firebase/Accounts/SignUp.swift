@@ -100,7 +100,8 @@ extension FirebaseProvider {
             } else if let known = user?.password {
                 // An imported hash may take a second to compare.
                 known.isForeign
-                    ? await call.exchange.aside(on: .hashing) { known.mismatch(password) } : known.mismatch(password)
+                    ? try await call.exchange.onWorkThread(.hashing) { known.mismatch(password) }
+                    : known.mismatch(password)
             } else {
                 "the user has no password"
             }

@@ -48,14 +48,25 @@ struct AppCheck: SchemaObject {
     static let leastScore = 0.5
 }
 
-/// A challenge that was given out, or the ID of a token that was consumed.
-struct AppCheckMark: Row {
-    static let table = Table<AppCheckMark>("firebase.appCheckMark", limit: 10_000, droppedAt: { $0.expires })
+/// A challenge that was given out and not used.
+struct AppCheckChallenge: Row {
+    static let table = Table<AppCheckChallenge>("firebase.appCheckChallenge", limit: 10_000, droppedAt: { $0.expires })
 
-    let text: String
+    let challenge: String
     let expires: Instant
 
-    var key: String { text }
+    var key: String { challenge }
+}
+
+/// The ID of an App Check token that an Admin SDK has consumed.
+struct ConsumedAppCheckToken: Row {
+    static let table = Table<ConsumedAppCheckToken>(
+        "firebase.consumedAppCheckToken", limit: 100_000, droppedAt: { $0.expires })
+
+    let id: String
+    let expires: Instant
+
+    var key: String { id }
 }
 
 extension KeyOwner {
@@ -209,8 +220,8 @@ extension FirebaseProvider {
         }
         let id = (try? JWS(parsing: text))?.claims["jti"]?.string ?? text
         let isConsumed = try call.update { tables in
-            let isConsumed = tables.find(AppCheckMark.self, id) != nil
-            tables.put(AppCheckMark(text: id, expires: tables.now + .days(7)))
+            let isConsumed = tables.find(ConsumedAppCheckToken.self, id) != nil
+            tables.put(ConsumedAppCheckToken(id: id, expires: tables.now + .days(7)))
             return isConsumed
         }
         return FirebaseAnswer(["alreadyConsumed": isConsumed ? true : nil])
@@ -285,7 +296,7 @@ extension FirebaseCall {
     fileprivate func challenge() throws -> FirebaseAnswer {
         let challenge = try update { tables in
             let challenge = Base64.encode(tables.random.bytes(32))
-            tables.put(AppCheckMark(text: challenge, expires: tables.now + AppCheck.limitedLifetime))
+            tables.put(AppCheckChallenge(challenge: challenge, expires: tables.now + AppCheck.limitedLifetime))
             return challenge
         }
         return FirebaseAnswer(["challenge": challenge, "ttl": "\(AppCheck.limitedLifetime.seconds)s"])
@@ -296,7 +307,7 @@ extension FirebaseCall {
         let challenge = try required("challenge")
         let found = try update { tables in
             let now = tables.now
-            return tables.pop(AppCheckMark.self, challenge) { $0.expires > now }
+            return tables.pop(AppCheckChallenge.self, challenge) { $0.expires > now }
         }
         guard found != nil else {
             throw FirebaseError.notAttested(because: "the challenge wasn't given out, was used, or is five minutes old")

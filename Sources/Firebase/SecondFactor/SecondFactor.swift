@@ -119,9 +119,9 @@ enum TOTP {
         steps(around: time, give: intervals).last { TOTP.code(secret, step: $0) == code }
     }
 
-    /// Returns the steps whose codes are accepted.
+    /// Returns the steps whose codes are accepted. A snapshot may hold any number of intervals.
     static func steps(around time: Instant, give intervals: Int64) -> ClosedRange<Int64> {
-        let now = time.seconds / period
+        let (now, intervals) = (time.seconds / period, min(max(intervals, 0), largestIntervals))
         return now - intervals...now + intervals
     }
 }
