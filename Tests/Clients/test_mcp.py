@@ -97,7 +97,7 @@ class PythonSDKTestCase(MCPTestCase):
     @contextlib.asynccontextmanager
     async def session(self, provider=None):
         async with (
-            httpx2.AsyncClient(auth=provider or self.provider()) as client,
+            httpx2.AsyncClient(auth=provider or self.provider(), timeout=30) as client,
             streamable_http_client(self.server, http_client=client) as streams,
             ClientSession(streams[0], streams[1]) as session,
         ):
