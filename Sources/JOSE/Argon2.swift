@@ -6,11 +6,11 @@
 package struct Argon2: Codable, Equatable, Sendable {
     /// The variant, by its number in RFC 9106 §3.2.
     package enum Kind: UInt32, Codable, Sendable {
-        /// Argon2d: the blocks that are read depend on the password.
+        /// Argon2d: the password decides which blocks are read.
         case d = 0
-        /// Argon2i: they don't.
+        /// Argon2i: the password has no influence on which blocks are read.
         case i = 1
-        /// Argon2id: they don't in the first half of the first pass.
+        /// Argon2id: as Argon2i in the first half of the first pass, then as Argon2d.
         case id = 2
     }
 

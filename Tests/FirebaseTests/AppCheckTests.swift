@@ -125,6 +125,12 @@ struct AppCheckTests {
         let path = "/v1beta/projects/demo-app:verifyAppCheckToken"
         #expect(try admin("POST", path, ["app_check_token": token]).json.isEmpty)
         #expect(try admin("POST", path, ["app_check_token": token]).json["alreadyConsumed"] as? Bool == true)
+        // The ID of a consumed token is no challenge, and stays consumed.
+        let id = AppleFixture.claims(token)["jti"] as? String ?? ""
+        let statement = ["attestationStatement": "eA==", "keyId": "eA==", "challenge": id]
+        #expect(!id.isEmpty)
+        #expect(try exchange("exchangeAppAttestAttestation", statement).status == 403)
+        #expect(try admin("POST", path, ["app_check_token": token]).json["alreadyConsumed"] as? Bool == true)
         #expect(try admin("POST", path, ["app_check_token": "x.y.z"]).status == 400)
     }
 

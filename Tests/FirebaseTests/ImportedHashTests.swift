@@ -163,6 +163,7 @@ struct ImportedHashTests {
         _ = try upload(["passwordHash": "aGFzaA=="], huge)
         #expect(try production.signIn("u").message == "INVALID_LOGIN_CREDENTIALS")
     }
+
     @Test(
         "a hash that can't be computed, or that costs too much, matches nothing and says why",
         arguments: [
@@ -184,6 +185,10 @@ struct ImportedHashTests {
                 #"{"hashAlgorithm":"ARGON2","argon2Parameters":{"hashType":2,"iterations":1,"memoryCostKib":8,"parallelism":1,"hashLengthBytes":3}}"#,
                 "123", "no hash can be computed with the parameters"
             ),
+            (
+                #"{"hashAlgorithm":"PBKDF2_SHA256","rounds":120000}"#, String(repeating: "x", count: 4_096),
+                "it would cost too much"
+            ),
         ])
     func tooDear(options: String, hash: String, reason: String) throws {
         let options = try JSONSerialization.jsonObject(with: Data(options.utf8)) as? [String: Any] ?? [:]
@@ -191,6 +196,22 @@ struct ImportedHashTests {
         let refusal = try production.signIn("u")
         #expect(refusal.message == "INVALID_LOGIN_CREDENTIALS")
         #expect(refusal.diagnosis.contains(reason))
+    }
+
+    @Test(
+        "a snapshot whose hash has rounds that no import takes matches nothing, and crashes nothing",
+        arguments: [-1, 1 << 50])
+    func snapshot(rounds: Int) throws {
+        #expect(try upload(["passwordHash": "aGFzaA=="], ["hashAlgorithm": "MD5", "rounds": 4_321]).status == 200)
+        let client = production.fixture.client
+        let snapshot = try client.get("\(FirebaseFixture.control)/snapshot").text
+        #expect(snapshot.contains("4321"))
+        let changed = snapshot.replacingOccurrences(of: "4321", with: String(rounds))
+        #expect(
+            try client.request("PUT", "\(FirebaseFixture.control)/snapshot", body: Array(changed.utf8)).status == 200)
+        let refusal = try production.signIn("u")
+        #expect(refusal.message == "INVALID_LOGIN_CREDENTIALS")
+        #expect(refusal.diagnosis.contains("\(rounds) rounds"), "\(refusal)")
     }
 
     @Test("associated data of ARGON2 counts, and must be base64")

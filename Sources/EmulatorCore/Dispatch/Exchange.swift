@@ -69,9 +69,8 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on one of other threads, so that it blocks neither a worker nor a task's thread.
-    ///
-    /// - Throws: The error of `body`, or `ClientHasGone`, without having run it, if the client went before its turn came.
+    /// Runs `body`, which takes long, on one of `threads`, so that it blocks neither a worker nor a task's thread. If the
+    /// client has gone before a thread is free, `body` doesn't run, and this throws.
     package func onWorkThread<Value: Sendable>(
         _ threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -175,18 +175,13 @@ private struct SetUpReader {
 
     /// Returns a text with its values; `nil` if one has none.
     private func filled(_ text: String) -> String? {
-        let parts = text.split(separator: "{", omittingEmptySubsequences: false)
-        var output = String(parts[0])
-        for part in parts.dropFirst() {
-            let inner = part.prefix { $0 != "}" }
-            if let value = value(inner) {
-                guard let value else { return nil }
-                output += value + part.dropFirst(inner.count + 1)
-            } else {
-                output += "{\(part)"
-            }
+        var isComplete = true
+        let output = text.filled { inner in
+            guard let value = value(inner) else { return nil }
+            if value == nil { isComplete = false }
+            return value ?? ""
         }
-        return output
+        return isComplete ? output : nil
     }
 
     /// Returns the value for a text in braces; `.some(nil)` for one without a value, and `nil` for other text in braces.

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Text
 import Worlds
 
 /// A ready-made situation: calls that are made one after the other, and a description of what to see.
@@ -176,10 +177,7 @@ package struct Scenario: Sendable {
     }
 
     private static func fill(_ text: String, _ settings: [(name: String, value: String)]) -> String {
-        settings.reduce(text) { text, setting in
-            text.split(separator: "{\(setting.name)}", omittingEmptySubsequences: false).joined(
-                separator: setting.value)
-        }
+        text.filled { name in settings.first { $0.name == name }?.value }
     }
 
     private static func fill(_ value: JSONValue, _ settings: [(name: String, value: String)]) -> JSONValue {

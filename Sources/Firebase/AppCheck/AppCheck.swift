@@ -179,8 +179,9 @@ extension FirebaseProvider {
         case "exchangeDebugToken":
             let token = try call.required("debugToken")
             guard app.debugTokens.contains(where: { constantTimeEquals(Array($0.utf8), Array(token.utf8)) }) else {
+                // The token is a secret, which the log doesn't quote.
                 throw FirebaseError.notAttested(
-                    because: "appCheck.apps[].debugTokens of the seed doesn't list \(Diagnosis.quote(token))")
+                    because: "appCheck.apps[].debugTokens of the seed doesn't list this token for the app")
             }
         case "exchangeRecaptchaEnterpriseToken": try call.attest(byRecaptcha: call.required("recaptchaEnterpriseToken"))
         case "exchangeRecaptchaV3Token": try call.attest(byRecaptcha: call.required("recaptchaV3Token"))

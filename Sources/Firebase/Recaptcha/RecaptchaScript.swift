@@ -21,7 +21,7 @@ struct RecaptchaToken: Row {
     let expires: Instant
     let siteKey: String
     let action: String
-    /// How likely it is that a person made the request, from 0 to 1; `nil` for the project's usual score.
+    /// The likelihood that a person made the request, from 0 to 1; `nil` for the project's usual score.
     let score: Double?
 
     var key: String { token }

@@ -1,6 +1,7 @@
 import EmulatorCore
 import HTTPServer
 import JOSE
+import Text
 
 /// The two pages on which a person chooses an account and consents, for providers without quirks of their own. They
 /// work without scripts and by keyboard, and need no session: the form carries the request.
@@ -254,18 +255,15 @@ package struct PageWords: Sendable {
     }
 
     func callAsFunction(_ name: String, client: String = "", _ account: Account? = nil) -> String {
-        let parts = (texts[name] ?? "").split(separator: "{", omittingEmptySubsequences: false)
-        return parts.dropFirst().reduce(into: String(parts.first ?? "")) { text, part in
-            let name = part.prefix { $0 != "}" }
-            switch name {
-            case "client": text += client
-            case "provider": text += provider
-            case "name": text += account?.fullName ?? ""
-            case "given": text += account?.name.given ?? ""
-            case "email": text += account?.email ?? ""
-            default: text += "{\(name)}"
+        (texts[name] ?? "").filled { value in
+            switch value {
+            case "client": client
+            case "provider": provider
+            case "name": account?.fullName ?? ""
+            case "given": account?.name.given ?? ""
+            case "email": account?.email ?? ""
+            default: nil
             }
-            text += part.dropFirst(name.count + 1)
         }
     }
 }
