@@ -10,7 +10,7 @@ struct CallRefusal: Error, Sendable {
     let message: String
     /// The path in the body, such as `$.effect.delay`; `nil` if no member of it was wrong.
     var path: String?
-    /// All that is wrong with the body, if it is the body: path and message of each.
+    /// The issues of the body, each with its path and message; empty if something other than the body was wrong.
     var issues: [SchemaForm.Fault] = []
     /// A text that says how many more issues there are.
     var more: String?
@@ -21,6 +21,9 @@ struct CallRefusal: Error, Sendable {
 }
 
 extension Inspector {
+    /// Returns a text as one segment of the path of a call.
+    static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
+
     /// Calls the control API in the request's world: `path` is like `faults/fault-1`, percent-encoded.
     ///
     /// - Throws: The control API's refusal.

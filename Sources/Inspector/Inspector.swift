@@ -178,8 +178,6 @@ extension Inspector {
         .button(text, spoken: spoken, "quiet.small.needs-script", ["type": "button", "data-copy-from": id])
     }
 
-    func title(_ provider: any Provider) -> String { provider.facts.title }
-
     /// Returns links in a list. `current` is the path of the page that is shown.
     private func links(
         _ exchange: Exchange, _ selector: String, _ label: String, _ pages: [(path: String, title: String)],
@@ -259,12 +257,11 @@ package struct FormToken: Sendable {
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// Makes a token for this daemon, or takes that of all replicas if `archive` is shared.
+    /// Makes a token for this daemon; with a shared `archive`, returns the one that all replicas use.
     package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
         guard let archive, archive.isShared else { return }
-        let kept = try archive.text("formToken", orKeep: text)
-        text = kept
+        text = try archive.text(FormToken.name, orKeep: text)
     }
 
     /// An ID of the daemon's run, or of that of all replicas together, from which the token can't be computed.

@@ -102,10 +102,10 @@ extension HTML: ExpressibleByStringInterpolation {
     }
 
     /// Returns a table. On a phone its rows become cards, in which each cell is labelled with its column. Without
-    /// `hasHead`, the columns aren't shown above. With `caption`, the first cell of a row is its heading.
+    /// columns, the table has no head. With `headed`, the first cell of a row is its heading.
     static func table(
-        _ selector: String, _ columns: [String], caption: HTML? = nil, label: String? = nil, hasHead: Bool = true,
-        headed: Bool = false, _ rows: [Row]
+        _ selector: String, _ columns: [String], caption: HTML? = nil, label: String? = nil, headed: Bool = false,
+        _ rows: [Row]
     ) -> HTML {
         let head = HTML.of(
             "thead",
@@ -121,7 +121,8 @@ extension HTML: ExpressibleByStringInterpolation {
                     }))
         }
         return .of(
-            "table.\(selector)", ["aria-label": label], caption.map { .of("caption", $0) }, hasHead ? head : nil,
+            "table.\(selector)", ["aria-label": label], caption.map { .of("caption", $0) },
+            columns.isEmpty ? nil : head,
             .of("tbody", .group(body)))
     }
 

@@ -55,7 +55,7 @@ import Testing
         "what can't be made is refused, with the form as it was",
         arguments: [
             (["provider": "apple", "field.client": "com.nobody"], 404, "field.client-fault"),
-            (["provider": "apple", "field.client": ""], 400, "client"),
+            (["provider": "apple", "field.client": ""], 400, "the key &quot;client&quot; is missing"),
             (
                 [
                     "provider": "google", "field.client": "example.apps.googleusercontent.com",

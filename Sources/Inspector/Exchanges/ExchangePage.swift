@@ -112,7 +112,7 @@ extension Inspector {
                     .of("time", ["datetime": recorded.time.text], .text(recorded.time.text)),
                     .soft(" by the world's clock"),
                 ])
-            ), ("Took", .text(Inspector.duration(recorded.duration))), ("Request", .of("code", .text(recorded.id))),
+            ), ("Took", .text(ShownText.duration(recorded.duration))), ("Request", .of("code", .text(recorded.id))),
             ("World", ShownText.isolated(recorded.world, limit: 2_000)),
         ]
         if let mail = recorded.mail {
@@ -127,7 +127,7 @@ extension Inspector {
         }
         facts += [
             ("Client", found.known.client.map { ShownText.code($0, limit: 300) }),
-            ("Answered by", provider(of: recorded).map { .text(ValueReader.title(of: $0)) }),
+            ("Answered by", provider(of: recorded).map { .text($0.facts.title) }),
             ("Made for", found.parent.map { link($0.exchange) }),
             ("Made for it", children.isEmpty ? nil : .group(Array(children))),
         ]
@@ -135,15 +135,6 @@ extension Inspector {
             value.map { HTML.of("div", .of("dt", .text(name)), .of("dd", $0)) }
         }
         return .of("div.card", .of("dl.exchange-facts", .group(rows)))
-    }
-
-    /// Describes a duration in microseconds.
-    static func duration(_ microseconds: Int64) -> String {
-        switch microseconds {
-        case ..<1_000: "\(microseconds) µs"
-        case ..<1_000_000: "\(microseconds / 1_000).\(microseconds % 1_000 / 100) ms"
-        default: "\(microseconds / 1_000_000).\(microseconds % 1_000_000 / 100_000) s"
-        }
     }
 
     // MARK: - Actions

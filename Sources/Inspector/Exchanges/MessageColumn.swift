@@ -34,7 +34,7 @@ struct MessageColumn {
     private var address: [HTML] {
         let request = exchange.request
         if let mail = exchange.mail {
-            // These are the sender and the recipients on which server and client agreed.
+            // Only a sender and recipients that the server accepted are listed.
             let sender = mail.sender.map { [("From", $0.isEmpty ? "nobody (a report)" : $0)] } ?? []
             let rows = sender + mail.recipients.prefix(FieldTable.limit).map { ("To", $0) }
             return rows.isEmpty ? [] : [FieldTable(caption: "Envelope", rows: rows).html]
@@ -312,7 +312,7 @@ struct FieldTable {
         return .group([
             .table(
                 "exchange-fields", [], caption: isCaptionSpoken ? nil : .text(caption),
-                label: isCaptionSpoken ? caption : nil, hasHead: false, headed: true,
+                label: isCaptionSpoken ? caption : nil, headed: true,
                 shown.map { [ShownText.isolated($0, limit: 500), FieldTable.value($1)] }),
             .more(rows.count - shown.count, "more aren't shown here: the JSON has all of them.") ?? "",
         ])

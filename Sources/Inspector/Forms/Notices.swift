@@ -27,7 +27,7 @@ struct PageNotice: Row {
 extension World {
     /// Removes the notice with this name and returns its text; `nil` if the page has no such notice.
     fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
-        // Without this check, a page that is reloaded would change the world.
+        // Reading first keeps the reload of a page from changing the world.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
         return try update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
     }

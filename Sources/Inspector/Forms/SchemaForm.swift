@@ -242,7 +242,7 @@ struct SchemaForm: Sendable {
 
     /// The diagnosis of a page that shows the form again.
     var diagnosis: Diagnosis? {
-        faults.first.map { fault in Diagnosis("\(fault.path.map { "\($0): " } ?? "")\(fault.message)") }
+        faults.first.map { CallRefusal(status: 400, message: $0.message, path: $0.path).diagnosis }
     }
 }
 
@@ -342,11 +342,11 @@ extension SchemaForm {
                 rows(leaf, label))
         }
         let (input, isWide) = input(leaf, common)
-        let never = HTML.choice("Every time", "\(id).null", isChosen: sent?["\(id).null"] != nil)
+        let everyTime = HTML.choice("Every time", "\(id).null", isChosen: sent?["\(id).null"] != nil)
         return .of(
             "div.people-field\(isWide ? ".people-wide" : "")", .of("label", .of("span", .text(label)), input), about,
             fault,
-            leaf.hasNull && values == nil ? never : nil)
+            leaf.hasNull && values == nil ? everyTime : nil)
     }
 
     private func rows(_ leaf: Leaf, _ label: String) -> HTML {

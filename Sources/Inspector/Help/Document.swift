@@ -75,7 +75,7 @@ extension Document {
                     rest[middle.upperBound...].firstIndex(of: ")")
                 })
             {
-                // This is a picture of a page, left out because the page itself is here.
+                // Pictures of pages are left out: the pages themselves are here.
                 rest = rest[rest.index(after: end)...]
             } else if character == "[", let middle = rest.firstRange(of: "]("),
                 let end = rest[middle.upperBound...].firstIndex(of: ")")

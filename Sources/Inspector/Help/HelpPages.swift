@@ -22,7 +22,7 @@ package enum Documents {
         EmbeddedDocuments.all.first { $0.path == "docs/\(name).md" }.map { "\($0.text)" }
     }
 
-    private static func name(of path: String) -> String {
+    fileprivate static func name(of path: String) -> String {
         String(path.dropFirst("docs/".count).dropLast(".md".count))
     }
 }
@@ -121,7 +121,7 @@ extension Inspector {
         let path = parts.joined(separator: "/")
         if path == "seed-data/scenarios/README.md" { return "orders/scenarios" }
         guard path.hasPrefix("docs/"), path.hasSuffix(".md") else { return nil }
-        let name = String(path.dropFirst("docs/".count).dropLast(".md".count))
+        let name = Documents.name(of: path)
         guard Documents.all[name] != nil else { return nil }
         return "help/\(name)" + (target.count > 1 ? "#\(target[1])" : "")
     }

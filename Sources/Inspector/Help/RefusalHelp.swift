@@ -36,7 +36,7 @@ struct Refusal: Sendable {
     private(set) var place = ""
 
     init(_ exchange: RecordedExchange) {
-        // These are a redirect's parameters.
+        // A redirect has its error in the parameters of Location.
         for finding in exchange.responseFindings where finding.place.hasPrefix("response.headers") {
             if finding.name == "error" { names.insert(finding.value) }
             if finding.name == "error_description" { add(finding.value) }

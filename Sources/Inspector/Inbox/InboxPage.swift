@@ -13,7 +13,7 @@ extension Inspector {
             form("inbox/:id/reply") { await reply($0, $1) },
             form("inbox/delete") { (exchange, _) in await delete("mail", exchange) },
             form("inbox/:id/delete") { (exchange, _) in
-                await delete("mail/\(PercentCoding.encode(Array((exchange.parameters["id"] ?? "").utf8)))", exchange)
+                await delete("mail/\(Inspector.segment(exchange.parameters["id"] ?? ""))", exchange)
             },
         ]
     }
@@ -87,7 +87,7 @@ extension Inspector {
             return .group(["To take the app's mail, start the daemon with ", .of("code", "--smtp-port 1025"), "."])
         }
         let host = Address.hostName(of: exchange.request.header("Host") ?? "localhost")
-        let isUnnamed = exchange.world.name == control.worlds.main.name
+        let isUnnamed = exchange.world.name == control.worlds.unnamed
         return .group(
             ["The app's mail settings: SMTP at ", .of("code", ShownText.line("\(host):\(port)")), ", "]
                 + (isUnnamed

@@ -58,7 +58,7 @@ extension Inspector {
                         ? nil
                         : .of(
                             "details.inbox-headers", .of("summary", "Headers"),
-                            .table("", [], hasHead: false, headed: true, headers)),
+                            .table("", [], headed: true, headers)),
                     isMail ? source(shown.row) : nil, isMail ? replyForm(exchange, row, text: replying) : nil,
                     .of("p", exchange.link(Area.inbox.path, "All messages")),
                 ])

@@ -43,7 +43,7 @@ extension Inspector {
         var fixed: JSONObject
         var fields: SchemaForm
         var sections: [SchemaForm.Section]
-        /// The members that only one outcome has: the form hides them with the others.
+        /// The members of the body that belong to one outcome. While another is chosen, the style sheet hides their fields.
         var onlyWith: [String: [String]] = [:]
         /// Whether the nonce is to be hashed.
         var hashesNonce: Bool?
@@ -293,7 +293,7 @@ extension Inspector {
             }
         }
         return .card(
-            "The token", as: "section.card.orders-made", .source(token, label: "Token", id: "made-token"),
+            "The token", .source(token, label: "Token", id: "made-token"),
             .of(
                 "div.row", copyButton("made-token", "Copy the token"),
                 action(exchange, Area.explain.path, "Explain it", "quiet.small", ["value": token])),
@@ -301,7 +301,7 @@ extension Inspector {
     }
 }
 
-// What the pages of orders share.
+// The call shown below a form, and the clients and people that forms offer.
 
 extension Inspector {
     /// Shows the call that a form makes, to be read and copied: so people learn the control API.

@@ -13,7 +13,7 @@ extension Inspector {
                 let kind = form["kind"] == "outcome" ? "outcomes" : "faults"
                 let id = form["id"] ?? ""
                 return try await withdraw(
-                    exchange, ["\(kind)/\(PercentCoding.encode(Array(id.utf8)))"], saying: "\(id) was withdrawn.")
+                    exchange, ["\(kind)/\(Inspector.segment(id))"], saying: "\(id) was withdrawn.")
             },
             form("orders/withdraw-all") { exchange, _ in
                 try await withdraw(exchange, ["outcomes", "faults"], saying: "Everything was withdrawn.")
@@ -74,7 +74,7 @@ extension Inspector {
             [
                 .of(
                     "div#waiting", ["data-follow": true],
-                    // They are on whether they wait for a request, or have changed the clock or people.
+                    // A scenario whose orders are all used may still have moved the clock or changed people.
                     played.isEmpty
                         ? nil : .card("Scenarios that are on", .list("ul", played.map { link($0, exchange) })),
                     rows.isEmpty ? nothing : waiting)
@@ -150,7 +150,7 @@ extension Inspector {
     private static func words(_ effect: JSONValue) -> String {
         (effect.object?.members ?? []).compactMap { name, value in
             let label = SchemaForm.words(name).lowercased()
-            // A whole signature is the default of a broken token.
+            // The default isn't worth saying.
             if name == "signature", value.string == "valid" { return nil }
             guard value.bool != true else { return label }
             return "\(label) \(value.object == nil ? value.string ?? value.text : "with \(words(value))")"

@@ -66,7 +66,7 @@ extension Inspector {
         let place = "\(recorded.request.method) \(recorded.host ?? "")\(recorded.path)"
         let ago = max(0, MachineClock.microseconds - recorded.began) / 1_000_000
         return .of(
-            "div.setup-arrival",
+            "div",
             .of(
                 "p", "\(words): ", .of("code", .text(masked(place))), " was answered \(recorded.response.status), ",
                 ago < 2 ? "just now" : "\(Inspector.words(ago)) ago", ". ",

@@ -41,7 +41,7 @@ extension Inspector {
             ],
             [
                 .of(
-                    "div.cards.clock-faces#clock-faces", ["data-follow": true],
+                    "div.cards#clock-faces", ["data-follow": true],
                     face("In this world", now, isRunning: !clock.isFrozen, "clock-world"),
                     face("On the machine", machine, isRunning: true, "")),
                 .of("p.clock-distance#clock-distance", ["data-follow": true], .text(distance(now, machine))),

@@ -116,7 +116,7 @@ extension Inspector {
     func guideGroups(_ exchange: Exchange) -> [(title: String, provider: String?, guides: [SetUpGuide])] {
         let place = setUpPlace(exchange)
         let own = providers.map {
-            (title: title($0), provider: String?.some($0.name), guides: $0.setUpGuides(at: place))
+            (title: $0.facts.title, provider: String?.some($0.name), guides: $0.setUpGuides(at: place))
         }
         return own.filter { !$0.guides.isEmpty } + [
             (title: "Whatever the provider", provider: nil, guides: generalGuides(exchange, place))

@@ -14,7 +14,7 @@ extension Inspector {
                 let name = form["name"] ?? ""
                 return try await change(
                     exchange, "POST", "worlds/\(Inspector.segment(name))/reset",
-                    saying: "The world \(name) has begun afresh.")
+                    saying: "The world \(name) was reset.")
             },
             form("worlds/delete") { try await deleteWorld($0, $1) },
             page("GET", "worlds/seed") { try seedPage($0) }, form("worlds/seed") { try await changeSeed($0, $1) },
@@ -125,7 +125,7 @@ extension Inspector {
             // The page itself would create the world again.
             let refusal = CallRefusal(
                 status: 409,
-                message: "this page is in that world, and would make it anew: delete it from another world")
+                message: "this page is in that world, and would create it again: delete it from another world")
             return try await worldsPage(exchange, refusal: refusal)
         }
         return try await change(
@@ -142,9 +142,6 @@ extension Inspector {
             try await worldsPage(exchange, refusal: $0)
         }
     }
-
-    /// Returns the segment of a control call's path.
-    static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
     // MARK: - The seed
 
@@ -197,7 +194,7 @@ extension Inspector {
                                 "Merge it in, as another file would be. The world goes on with all that it has.",
                                 "mode", value: "merge", isChosen: !replaces),
                             .choice(
-                                "Replace the seed. The world begins afresh.", "mode", value: "replace",
+                                "Replace the seed. The world starts again from it.", "mode", value: "replace",
                                 isChosen: replaces)),
                         .of(
                             "p.row", .button("Change the seed"),
@@ -217,7 +214,8 @@ extension Inspector {
             return try changed(
                 exchange, show: "worlds/seed",
                 saying: replaces
-                    ? "The seed was replaced, and the world has begun afresh." : "It was merged into the seed.")
+                    ? "The seed was replaced, and the world has started again from it." : "It was merged into the seed."
+            )
         } refused: {
             try seedPage(exchange, form, refusal: $0)
         }

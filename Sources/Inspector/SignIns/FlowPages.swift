@@ -15,7 +15,7 @@ extension Inspector {
         let reader = FlowReader(control, exchange.world)
         return try await exchange.world.recording.search {
             guard let flow = reader.flow(id) else { return noFlow(exchange) }
-            // This is an exchange within a flow: its requests may have been shown before their flow was known.
+            // The ID is that of an exchange within the flow: the browser may have the address from before the flow was known.
             guard flow.id == id else { return .redirect(to: exchange.inspector("flows/\(flow.id)")) }
             return page(
                 exchange, .signIns, title: ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())"),
@@ -45,7 +45,7 @@ extension Inspector {
         }
         return [
             outcome(exchange, flow, reader) ?? "",
-            // These are the remarks beside the refusal.
+            // Remarks on single exchanges, beside the refusal above.
             .group(
                 reader.advice(on: shown.map(\.known)).map { advice in
                     .of(
@@ -129,12 +129,12 @@ struct StepList {
     var html: HTML {
         let items = conversation.lines.compactMap { line -> HTML? in
             switch line {
-            case .pause(let length): .of("li.step-pause.soft", "\(ShownText.duration(length)) pass")
+            case .pause(let length): .of("li.soft", "\(ShownText.duration(length)) pass")
             case .request(let step): item(step)
             case .answer: nil
             case .onward(_, let party, let label, let place):
                 .of(
-                    "li.step-onward", .of("p", parties(.browser, party), " ", ShownText.isolated(label)),
+                    "li", .of("p", parties(.browser, party), " ", ShownText.isolated(label)),
                     .of("p.soft.small", ShownText.isolated(place)))
             }
         }
@@ -166,7 +166,7 @@ struct StepList {
 
     private func parties(_ from: Party, _ to: Party) -> HTML {
         .of(
-            "span.step-parties", .of("span.party.\(from.style)", .text(from.title)),
+            "span", .of("span.party.\(from.style)", .text(from.title)),
             .of("span", ["aria-hidden": "true"], " → "), .spoken(" to "), .of("span.party.\(to.style)", .text(to.title))
         )
     }

@@ -44,7 +44,7 @@ extension Inspector {
     }
 
     private func filterForm(_ exchange: Exchange, _ form: Form) -> HTML {
-        let options: [Option] = [("", "All")] + providers.map { ($0.name, title($0)) }
+        let options: [Option] = [("", "All")] + providers.map { ($0.name, $0.facts.title) }
         func choice(_ label: String, _ name: String) -> HTML { .choice(label, name, isChosen: form[name] != nil) }
         return .of(
             "form.flow-filter", ["method": "get", "action": exchange.inspector(), "role": "search"],

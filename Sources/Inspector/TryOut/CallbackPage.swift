@@ -24,7 +24,7 @@ extension Inspector {
     var callbackEndpoints: [Endpoint] {
         [
             page("GET", Inspector.callbackPath) { try await callback($0) },
-            // This has no checks of a page: it only leads to one.
+            // The post gets no checks of a page: it only redirects to one.
             Endpoint("POST", [], "\(Inspector.root)/\(Inspector.callbackPath)", nil) { posted($0) },
             form("\(Inspector.callbackPath)/redeem") { try await redeem($0, $1) },
         ]
@@ -54,7 +54,7 @@ extension Inspector {
         let fields = form.fields.filter { $0.name != Inspector.postMark }
         guard !fields.isEmpty else { return nothingCame(exchange) }
         let came = try await returned(exchange, fields, code: code, state: state)
-        let name = came.provider.map { ValueReader.title(of: $0) } ?? "the provider"
+        let name = came.provider.map { $0.facts.title } ?? "the provider"
         let person = came.code.flatMap { self.person($0.account, in: exchange) }
         let title =
             form["error"].map { "\(name.capitalizedFirst) says \(ShownText.plain($0, limit: 60))" }
@@ -109,12 +109,12 @@ extension Inspector {
         _ exchange: Exchange, _ came: ReturnedSignIn, _ fields: [Form.Field], isPost: Bool
     ) -> HTML {
         var rows: [(String, HTML)] = []
-        if let provider = came.provider { rows.append(("Provider", .text(ValueReader.title(of: provider)))) }
+        if let provider = came.provider { rows.append(("Provider", .text(provider.facts.title))) }
         if let client = came.client { rows.append(("Client", ShownText.code(client, limit: 300))) }
         rows.append(("Came by", .text(isPost ? "a form post (response_mode=form_post)" : "a redirect")))
         rows += fields.prefix(20).map { ($0.name, ShownText.code($0.value, limit: 2_000)) }
         return .of(
-            "div.card.callback-facts", .facts(rows),
+            "div.card", .facts(rows),
             came.flow.map { .of("p", exchange.link("flows/\($0)", "See the sign-in")) })
     }
 
