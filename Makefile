@@ -27,7 +27,7 @@ need = @missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/nul
 	"apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing"
 endif
 
-.PHONY: run example test build setup stores format lint schema scenarios install uninstall deb release clean
+.PHONY: run example test build setup stores format lint schema evidence scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-instructions bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
 .PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh
 .PHONY: test-long test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi test-rows
@@ -182,6 +182,7 @@ test-openapi: build
 PAGES = README.md $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md) docs/llms.txt
 test-docs: build
 	$(call need,curl python3)
+	Tests/Evidence/pages $(BINARY) --check
 	Tests/Docs/run $(BINARY) $(PAGES)
 
 format:
@@ -226,6 +227,11 @@ bench-worst: build
 schema: build
 	$(BINARY) seed schema > seed-data/schema.json
 	$(BINARY) seed schema --markdown > docs/seed.md
+
+# After a change of what is known of a provider, or of a test's name.
+evidence: build
+	$(call need,python3)
+	Tests/Evidence/pages $(BINARY)
 
 # After a change of a scenario's texts.
 scenarios: build

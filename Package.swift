@@ -98,7 +98,9 @@ let package = Package(
             name: "Mail",
             dependencies: ["EmulatorCore", "HTTPServer", "JOSE", "SMTPServer", "Platform", "Time"],
             swiftSettings: strict),
-        .target(name: "OAuth", dependencies: ["EmulatorCore", "Platform"], swiftSettings: strict),
+        .target(
+            name: "OAuth", dependencies: ["EmulatorCore", "Platform"], exclude: ["Assets"], swiftSettings: strict,
+            plugins: ["EmbedAssets"]),
         .target(
             name: "Apple", dependencies: ["OAuth"], exclude: ["Assets"], swiftSettings: strict,
             plugins: ["EmbedAssets"]),

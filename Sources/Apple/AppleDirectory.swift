@@ -169,7 +169,6 @@ extension World {
 }
 
 // POST /auth/usermigrationinfo
-// https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team
 // https://developer.apple.com/documentation/signinwithapple/bringing-new-apps-and-users-into-your-team
 //
 // The sending team sends `sub` and `target` and gets `transfer_sub`; the recipient sends `transfer_sub` and gets its

@@ -3,9 +3,8 @@ import JSON
 import EmulatorCore
 import JOSE
 
-/// An error answer of Apple: <https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse> and
-/// <https://developer.apple.com/documentation/technotes/tn3107-resolving-sign-in-with-apple-response-errors>. The body
-/// is Apple's; the diagnosis is sent beside it.
+/// An error answer of Apple. The body is Apple's; the diagnosis is sent beside it, and `Assets/evidence.tsv` has the
+/// sources.
 struct AppleError: Error, Sendable {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
@@ -14,8 +13,7 @@ struct AppleError: Error, Sendable {
         case invalidScope = "invalid_scope"
         case unauthorizedClient = "unauthorized_client"
         case unsupportedGrantType = "unsupported_grant_type"
-        case unsupportedResponseType = "unsupported_response_type"
-        /// The server failed. Apple documents no name for this; it is RFC 6749's.
+        /// The server failed.
         case serverError = "server_error"
     }
 
@@ -38,11 +36,13 @@ struct AppleError: Error, Sendable {
     /// The HTTP status. 500 for a failure that isn't the client's is not documented.
     private var status: Int { code == .serverError ? 500 : 400 }
 
+    private var evidence: Evidence? { AppleProvider.evidence.ofError(code.rawValue, description) }
+
     /// The answer of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(code.rawValue))])
         body["error_description"] = description.map { .string($0) }
-        return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis)
+        return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis).known(by: evidence)
     }
 
     /// The errors that can be ordered at `/auth/token`.
@@ -70,7 +70,7 @@ struct AppleError: Error, Sendable {
                 .tag("p", [], description ?? "No description comes with this error."),
                 Page.why(diagnosis),
             ]
-        ).diagnosed(diagnosis)
+        ).diagnosed(diagnosis).known(by: evidence)
     }
 }
 

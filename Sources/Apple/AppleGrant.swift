@@ -153,10 +153,9 @@ extension AppleProvider {
 }
 
 // POST /auth/revoke
-// https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens
 //
-// Quirks: the answer is 200 with an empty body, even if a token is already revoked or never existed
-// (https://developer.apple.com/forums/thread/707610). The whole grant ends. A code can't be revoked: redeem it first.
+// Quirks: the answer is 200 with an empty body, even if a token is already revoked or never existed. The whole grant
+// ends. A code can't be revoked: redeem it first.
 
 extension AppleProvider {
     func revoke(_ exchange: Exchange) throws -> Response {

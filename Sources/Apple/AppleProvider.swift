@@ -10,10 +10,11 @@ import Time
 package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, SignsClientSecrets, RelaysMail,
     ExplainsValues, StartsSeeds
 {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "apple", title: "Apple", section: AppleSection.self, profile: AppleProfile.self,
         rows: AppleGrant.rows + [EndedGrant.self, MigrationToken.self, RelayedSender.self],
-        choices: [.address, .name, .scopes], changes: [codeVerifiers, accountIssuer]
+        choices: [.address, .name, .scopes], changes: [codeVerifiers, accountIssuer], evidence: evidence
     ) { daemon in
         [(name: "APPLE_BASE_URL", value: "\(daemon)/\(host)")]
     }
@@ -38,32 +39,52 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         let revocation = EndpointTraits.api(AppleError.ofRevocation)
         return [
             Endpoint(
-                "GET", host, "/.well-known/openid-configuration", title: "the discovery document", .api, discovery),
-            Endpoint("GET", host, "/auth/keys", title: "the keys of ID tokens", keys: [.apple], .keySet(.apple), keys),
+                "GET", host, "/.well-known/openid-configuration", title: "the discovery document", .api, discovery
+            ).known(by: .documented("https://appleid.apple.com/.well-known/openid-configuration")),
+            Endpoint("GET", host, "/auth/keys", title: "the keys of ID tokens", keys: [.apple], .keySet(.apple), keys)
+                .known(
+                    by: .documented(
+                        "https://developer.apple.com/documentation/signinwithapplerestapi/fetch_apple_s_public_key_for_verifying_token_signature"
+                    )),
             Endpoint(
                 "GET", host, "/auth/authorize", title: "the authorization request", keys: [.apple], authorization
             ) {
                 try signIn.authorize($0, $0.request.queryForm)
-            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
+            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks)
+                .known(by: AppleProvider.authorizationPage),
             Endpoint(
                 "POST", host, "/auth/authorize", title: "the authorization request, as a form", keys: [.apple],
                 authorization
             ) {
                 try signIn.authorize($0, $0.request.bodyForm)
-            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks),
+            }.step(AppleProvider.authorizationStep).remarks(AppleProvider.remarks)
+                .known(by: AppleProvider.authorizationPage),
             Endpoint(
                 "POST", host, SignInPage.path, title: "the answer of the sign-in page", keys: [.apple], authorization,
                 signIn.decide
-            ).remarks(AppleProvider.remarks),
+            ).remarks(AppleProvider.remarks).known(by: AppleProvider.ownPage),
             Endpoint(
-                "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token),
+                "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token
+            ).known(
+                by: .documented(
+                    "https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens")),
             Endpoint(
                 "POST", host, "/auth/revoke", title: "revoke a token", keys: [.apple], revocation.withoutMembers, revoke
-            ),
+            ).known(
+                by: .documented("https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens")),
             Endpoint(
-                "POST", host, "/auth/usermigrationinfo", title: "a team's users are moved", revocation, migrationInfo),
+                "POST", host, "/auth/usermigrationinfo", title: "a team's users are moved", revocation, migrationInfo
+            ).known(
+                by: .documented(
+                    "https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team"
+                )),
         ] + scripts + controlCalls
     }
+
+    private static let authorizationPage = Evidence.documented(
+        "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
+    )
+    static let ownPage = Evidence.chosen("the page is our own: the provider's pages aren't copied")
 
     /// Only Apple's script asks for the response mode of a pop-up.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
@@ -92,8 +113,7 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
             ? error.authorizeResponse(to: exchange.request) : error.jsonResponse
     }
 
-    /// Returns the page of Apple's servers for unknown paths, described at
-    /// <https://github.com/Kosthi/ipatool-rs/issues/14>. The status 405 for another method isn't documented.
+    /// Returns the page of Apple's servers for unknown paths.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (method, path) = (exchange.request.method, exchange.address.path)
         guard let host = exchange.address.host, [AppleProvider.host, AppleProvider.scriptHost].contains(host) else {
@@ -120,7 +140,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
                 """)
         response.headers.append((name: "Server", value: "Apple"))
         if !methods.isEmpty { response.headers.append((name: "Allow", value: methods.joined(separator: ", "))) }
-        return response.diagnosed(diagnosis)
+        let evidence = AppleProvider.evidence.ofError(methods.isEmpty ? "404" : "405", title)
+        return response.diagnosed(diagnosis).known(by: evidence)
     }
 
     /// Returns the `iss` of tokens for this request.
@@ -161,7 +182,7 @@ extension AppleProvider: OffersTrials {
     }
 }
 
-// https://developer.apple.com/documentation/signinwithapplerestapi — the OpenID Connect discovery document and the keys.
+// The OpenID Connect discovery document and the keys.
 // Quirk: several keys are published at once and change without notice.
 
 extension AppleProvider {

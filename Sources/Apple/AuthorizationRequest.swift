@@ -4,7 +4,6 @@ import JSON
 import OAuth
 
 /// A checked request to `/auth/authorize`.
-/// <https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.>
 struct AuthorizationRequest: CheckedAuthorization {
     let client: AppleDirectory.Client
     let redirectURI: String
@@ -17,7 +16,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     /// The request as it came, for the sign-in page to carry along.
     let form: Form
 
-    /// The longest nonce. Not documented; this is four times what any client sends.
+    /// The longest nonce.
     static let nonceLimit = 4096
 
     init(_ form: Form, _ directory: AppleDirectory, _ seed: Seed) throws(AppleError) {
@@ -92,7 +91,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         let types = text.split(separator: " ").map(String.init)
         guard types.contains("code"), Set(types).isSubset(of: ["code", "id_token"]), types.count <= 2 else {
             throw AppleError(
-                .unsupportedResponseType, nil,
+                .invalidRequest, "Invalid response type.",
                 Diagnosis(
                     received: "response_type \(Diagnosis.quote(text))", expected: "\"code\" or \"code id_token\"",
                     "ask for a code, with or without an id_token"))

@@ -6,7 +6,6 @@ import OAuth
 import Time
 
 // GET and POST /auth/authorize
-// https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
 //
 // Quirks: PKCE isn't documented, and enforced where a client uses it. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
@@ -120,7 +119,7 @@ struct AppleSignIn: AuthorizationFlow {
         return user.members.isEmpty ? nil : .object(user)
     }
 
-    /// Returns the message of a popup. Its form isn't documented: this is the result of Sign in with Apple JS, as text.
+    /// Returns the message of a popup: the result of Sign in with Apple JS, as text.
     private func message(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
     ) -> Response {
@@ -154,7 +153,7 @@ struct AppleSignIn: AuthorizationFlow {
         let page =
             request.mode == .webMessage
             ? response.messagePage(["method": "oauthDone", "data": ["error": .string(error)]]) : response.deliver()
-        return page.diagnosed(diagnosis)
+        return page.diagnosed(diagnosis).known(by: AppleProvider.evidence.ofError(error))
     }
 
     /// Moves a browser to `appleid.apple.com.localhost`, if necessary. Apple's form post is cross-site, so a client's
@@ -172,6 +171,7 @@ struct AppleSignIn: AuthorizationFlow {
                 + "Apple's form post is cross-site, so the browser goes on at \(base)")
         // A POST continues as a GET: the parameters fit in a query, and the page needs nothing else.
         return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).noted(note)
+            .known(by: .chosen("Apple's own site is another than the client's, so there is nothing to move"))
     }
 }
 

@@ -7,7 +7,6 @@ import Synchronization
 import Time
 
 /// A client secret: a JSON Web Token that the client signs with its team's key.
-/// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
 ///
 /// The checks are Apple's. Their order isn't documented, so they go from the outside to the inside. Each of them ends
 /// in the same `invalid_client`, so the findings say which one failed.
@@ -15,7 +14,7 @@ package struct ClientSecret: Sendable {
     /// The longest lifetime: six months.
     package static let maximumLifetime = TimeSpan.seconds(15_777_000)
     package static let audience = "https://appleid.apple.com"
-    /// The most that the signer's clock may be ahead of ours. Not documented.
+    /// The most that the signer's clock may be ahead of ours.
     static let clockTolerance = TimeSpan.minutes(5)
 
     /// A statement that holds or doesn't.
@@ -226,8 +225,7 @@ extension AppleProvider {
         seed[AppleSection.self].teams.flatMap(\.clientIDs)
     }
 
-    /// Makes a client secret:
-    /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
+    /// Makes a client secret.
     package static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
     ) throws(ClientSecretRequest.Refusal) -> String? {

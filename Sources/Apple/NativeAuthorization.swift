@@ -10,8 +10,7 @@ import OAuth
 // Quirks: name and address are included only at the person's first consent to the app group. An app whose App ID isn't
 // registered gets error 1000, like one without the entitlement on a device.
 
-/// The codes of `ASAuthorizationError.Code`:
-/// <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>
+/// The codes of `ASAuthorizationError.Code`.
 enum NativeError: String, CaseIterable {
     case unknown
     case canceled
@@ -190,7 +189,6 @@ extension AppleProvider {
 }
 
 // GET /_understudy/v1/apple/credential-state?client=…&user=…: the result of getCredentialState(forUserID:).
-// https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidprovider/credentialstate
 
 enum CredentialState: Int64, CaseIterable {
     case revoked = 0

@@ -8,7 +8,6 @@ import Time
 import Worlds
 
 // Server-to-server notifications.
-// https://developer.apple.com/documentation/signinwithapple/processing-changes-for-sign-in-with-apple-accounts
 //
 // Quirks: `events` is a JSON text inside the JSON; `is_private_email` in it is the text "true"; `event_time` is in
 // milliseconds. All app groups of a team share one endpoint; `aud` names the client of an event.
@@ -185,8 +184,7 @@ extension Transaction {
 
 /// A notification that is ready to be sent.
 struct AppleNotification: Sendable {
-    /// The pauses between attempts: after the first, there are three more. Apple's repetitions aren't documented; it
-    /// says that each event is delivered once.
+    /// The pauses between attempts: after the first, there are three more.
     static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
 
     let url: String

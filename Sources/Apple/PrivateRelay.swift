@@ -72,10 +72,8 @@ extension AppleProvider {
         // A null sender can't be registered, so From decides. Not documented.
         let isRegistered = mail.sender.isEmpty || team.sources.contain(mail.sender)
         guard isRegistered else { return .refused(unauthorized(mail.sender, .envelope, at: team, mail)) }
-        // The text isn't documented; senders report that they get a bounce (https://www.braze.com/docs/email_relay).
         guard person.forwardsMail else { return .refused(.switchedOff(mail.recipient, person.account)) }
         guard let authors = mail.authors else { return .accepted }
-        // Apple's text for a mail without From isn't documented.
         guard !authors.isEmpty else { return .refused(.noAuthor(mail.sender)) }
         if let stranger = authors.first(where: { !team.sources.contain($0.address) }) {
             return .refused(unauthorized(stranger.address, .author, at: team, mail))
@@ -205,9 +203,9 @@ extension TableReading where Self: ~Copyable {
 
 // The relay changes the header of the mail it forwards, but not the content.
 //
-// Quirks: the sender gets an address of its own, to which the person's reply returns; the name and To stay
-// (https://atelierhsn.com/2022/11/byo-hide-my-email/). Little else is documented: here, Reply-To and Sender are changed
-// like From, and a reply loses everything that would reveal the person.
+// Quirks: the sender gets an address of its own, to which the person's reply returns; the name and To stay. Little else
+// is documented: here, Reply-To and Sender are changed like From, and a reply loses everything that would reveal the
+// person.
 
 extension AppleProvider {
     /// Forwards a mail, and stores the addresses at which the person can answer.
@@ -332,8 +330,7 @@ struct RelayRefusal: Sendable {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Returns Apple's text with the envelope's sender: <https://developer.apple.com/forums/thread/798226>. That the
-    /// author is named if From is at fault isn't documented.
+    /// Returns Apple's text with the envelope's sender. That the author is named if From is at fault isn't documented.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]
@@ -378,7 +375,7 @@ struct RelayRefusal: Sendable {
         return "what team \"\(team.id)\" registered: \(shown)\(more)"
     }
 
-    /// Returns the refusal of an unknown address: <https://github.com/sisimai/go-sisimai/issues/155>
+    /// Returns the refusal of an unknown address.
     static func userNotFound(_ address: String, endedBy account: String?, in world: World) -> RelayRefusal {
         let ended = account.map {
             "account \(Diagnosis.quote($0)) hid behind it, and uses Sign in with Apple for no app of the team any more: take the address off your lists"

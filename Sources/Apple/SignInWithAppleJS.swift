@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 
 // GET /appleauth/static/jsapi/appleid/1/LOCALE/appleid.auth.js at appleid.cdn-apple.com: Sign in with Apple JS, the script
-// that web pages load. https://developer.apple.com/documentation/signinwithapplejs
+// that web pages load.
 //
 // Ours is `Assets/appleid.js`. Its labels are English in every locale.
 
@@ -19,16 +19,19 @@ extension AppleProvider {
                 .page
             ) { exchange in
                 .browserScript(Scripts.appleid, [.string(exchange.address.base(of: AppleProvider.host))])
-            },
+            }.known(by: .documented("https://developer.apple.com/documentation/signinwithapplejs")),
             Endpoint(
                 "GET", [AppleProvider.scriptHost], "/appleid/button", title: "a picture of the button",
-                step: Step(.page, "load Sign in with Apple JS"), .page, buttonImage),
+                step: Step(.page, "load Sign in with Apple JS"), .page, buttonImage
+            ).known(
+                by: .documented(
+                    "https://developer.apple.com/documentation/signinwithapple/incorporating-sign-in-with-apple-into-other-platforms"
+                )),
         ]
     }
 }
 
 // GET /appleid/button at appleid.cdn-apple.com: a picture of a button, for apps without the script.
-// https://developer.apple.com/documentation/signinwithapple/incorporating-sign-in-with-apple-into-other-platforms
 //
 // Apple's is a PNG. Ours is an SVG, which a page can show in the same places, without the logo and in English. A value
 // that Apple doesn't document gives 404, as its page says.
@@ -61,6 +64,7 @@ extension AppleProvider {
             choice("type", ["sign-in", "continue"]) == "continue" ? "Continue with Apple" : "Sign in with Apple"
         if let problem {
             return Response(status: 404, contentType: "text/plain", body: "Not Found\n").diagnosed(problem)
+                .known(by: AppleProvider.evidence.ofError("404", "Not Found"))
         }
         let (paper, ink) = isBlack ? ("#000", "#fff") : ("#fff", "#000")
         let rectangle: [(String, String?)] = [

@@ -7,7 +7,6 @@ import Time
 import Worlds
 
 // POST /auth/token
-// https://developer.apple.com/documentation/signinwithapplerestapi/generate-and-validate-tokens
 //
 // Quirks: every error of the client's has status 400. The client is authenticated before anything else is checked. A
 // code of the native flow has no redirect_uri. A refresh returns no new refresh token. Descriptions are often missing.
@@ -49,8 +48,7 @@ extension AppleProvider {
 
     // MARK: - authorization_code
 
-    /// The checks. Apple's order isn't documented. A verifier is accepted even if the authorization had no challenge:
-    /// better-auth sent one to Apple until <https://github.com/better-auth/better-auth/pull/10294>.
+    /// The checks. Apple's order isn't documented. A verifier is accepted even if the authorization had no challenge.
     private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws
@@ -160,7 +158,6 @@ extension AppleProvider {
                     expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
                     "send the redirect_uri of the authorize request, and none if it had none"))
         case .codeVerifier(let sentence):
-            // The description isn't reported.
             return AppleError(.invalidGrant, nil, Diagnosis(sentence))
         case .noAccount:
             return AppleError(
@@ -250,12 +247,9 @@ extension AppleProvider {
 }
 
 /// The claims of Apple's ID token, in Apple's order.
-/// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
 ///
 /// Quirks: there is never a name or a photo; `nonce` is returned exactly as it was sent; Booleans may be the strings
-/// "true" and "false"; `email` exists only if that scope was granted. `is_private_email` is missing if it is false,
-/// which is our choice: Apple's page allows "true" and "false", and doesn't say whether the claim can be missing. A
-/// client must accept both.
+/// "true" and "false"; `email` exists only if that scope was granted. `is_private_email` is missing if it is false.
 struct IDToken: Sendable {
     let issuer: String
     let client: AppleDirectory.Client

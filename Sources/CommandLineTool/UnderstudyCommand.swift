@@ -14,7 +14,8 @@ struct UnderstudyCommand: ParsableCommand {
         subcommands: [
             ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self,
             HostsCommand.self,
-            ExplainCommand.self, ChangesCommand.self, CompareCommand.self, ClientSecretCommand.self,
+            ExplainCommand.self, ChangesCommand.self, EvidenceCommand.self, CompareCommand.self,
+            ClientSecretCommand.self,
             SnapshotCommand.self,
             ModelContextCommand.self,
             CompletionCommand.self, WorldNameCommand.self,

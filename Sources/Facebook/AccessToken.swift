@@ -7,11 +7,9 @@ import Text
 import Time
 
 // The access token of a call to the Graph API.
-// https://developers.facebook.com/docs/facebook-login/guides/access-tokens
 //
 // Quirks: parameters may be in the query, or in a body of any form: urlencoded, multipart/form-data as `curl -F` sends
-// it (https://developers.facebook.com/docs/graph-api/overview), JSON (https://github.com/freizl/hoauth2/issues/55). An
-// app's own token is APPID|SECRET.
+// it, JSON. An app's own token is APPID|SECRET.
 
 /// An issued token, which may have stopped working.
 struct AccessToken: Sendable {
@@ -21,7 +19,6 @@ struct AccessToken: Sendable {
     let account: Account?
 
     /// The time from which the app may not read the person's data any more, unless the person signs in again.
-    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>
     var dataAccessExpires: Instant { token.details.issuedAt + FacebookToken.dataAccess }
 
     /// Whether it was issued for weeks, not hours.
@@ -193,12 +190,10 @@ extension FacebookProvider {
     }
 
     /// Checks `appsecret_proof`, which is optional unless the app requires it. With `appsecret_time`, it is valid for
-    /// five minutes from that time:
-    /// <https://developers.facebook.com/docs/graph-api/guides/secure-requests#appsecret_proof>.
+    /// five minutes from that time.
     private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
         guard let proof = parameter("appsecret_proof", exchange) else {
             guard app.requiresAppSecret else { return }
-            // https://github.com/facebookarchive/php-graph-sdk/issues/984
             throw GraphError(
                 message: "API calls from the server require an appsecret_proof argument", code: 100, kind: .method,
                 diagnosis: Diagnosis(
@@ -251,11 +246,9 @@ extension JSONValue {
 }
 
 // GET and POST https://graph.facebook.com/debug_token
-// https://developers.facebook.com/docs/graph-api/reference/debug_token
 //
 // Quirks: an invalid `input_token` isn't an error: the answer is 200 with `is_valid` false. The caller must have the
-// app's token or that of one of its developers. Only a long-lived token has `issued_at`:
-// https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging.
+// app's token or that of one of its developers. Only a long-lived token has `issued_at`.
 
 extension FacebookProvider {
     func debugToken(_ exchange: Exchange) throws(GraphError) -> Response {
@@ -297,7 +290,6 @@ extension FacebookProvider {
         if let app = apps[caller.grant.app], app.developers.contains(caller.grant.account) {
             return app
         }
-        // https://github.com/nyaruka/rapidpro/pull/3734
         throw GraphError(
             message:
                 "(#100) You must provide an app access token, or a user access token that is an owner or developer of the app",
@@ -345,7 +337,6 @@ extension GraphError {
 }
 
 /// Times in the Graph API's messages, which are in Pacific Time: `Wednesday, 14-Feb-18 18:00:00 PST`.
-/// <https://developers.facebook.com/docs/facebook-login/guides/access-tokens/debugging>
 enum PacificTime {
     private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -7,14 +7,10 @@ import Recordings
 import Time
 
 // GET and POST https://graph.facebook.com/oauth/access_token, GET /oauth/access_token_info
-// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#exchangecode
-// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token
 //
-// Quirks: the app's ID and secret are parameters, or come by HTTP Basic. In 2017, the ID had to be a parameter
-// (https://github.com/golang/oauth2/issues/214). Today's clients send it by HTTP Basic alone and get their tokens:
-// Auth.js with its Facebook provider as it is, next-auth 4 (https://github.com/sidebase/nuxt-auth/issues/629 fails a
-// step later), Flask-Dance. Without a grant_type, a code is redeemed; fb_exchange_token yields a token with a longer
-// lifetime. With PKCE, the verifier can replace the secret. An app's own token is APPID|SECRET.
+// Quirks: the app's ID and secret are parameters, or come by HTTP Basic. Without a grant_type, a code is redeemed;
+// fb_exchange_token yields a token with a longer lifetime. With PKCE, the verifier can replace the secret. An app's own
+// token is APPID|SECRET.
 
 extension FacebookProvider {
     func token(_ exchange: Exchange) throws -> Response {
@@ -59,20 +55,18 @@ extension FacebookProvider {
 
     // MARK: - A code
 
-    /// The checks. Facebook's order isn't documented.
+    /// The checks, in their order.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws -> Response {
         let redirectURI = parameter("redirect_uri", exchange) ?? ""
         let isOfScript = redirectURI.isEmpty && isOfScript(code: parameter("code", exchange) ?? "", exchange)
         guard !redirectURI.isEmpty || isOfScript else {
-            // https://github.com/facebookarchive/php-graph-sdk/issues/274
             throw GraphError(
                 message: "Missing redirect_uri parameter.", code: 191,
                 diagnosis: Diagnosis("redirect_uri is missing: send the one that the dialog was opened with"))
         }
         guard isOfScript || WebAddress(redirectURI) != nil else {
-            // https://github.com/roundrop/facebook4j-oauth-example/issues/2
             throw GraphError(
                 message: "redirect_uri isn't an absolute URI. Check RFC 3986.", code: 191,
                 diagnosis: Diagnosis(
@@ -122,8 +116,7 @@ extension FacebookProvider {
                 redeemed.code.account, redeemed.code.grant, nonce: details.nonce, redeemed.accessToken, exchange))
     }
 
-    /// Whether a page got the code by the SDK. Such codes have no redirect URI, and an empty one is sent with them:
-    /// <https://github.com/mkdynamic/omniauth-facebook#client-side-flow>.
+    /// Whether a page got the code by the SDK. Such codes have no redirect URI, and an empty one is sent with them.
     private func isOfScript(code: String, _ exchange: Exchange) -> Bool {
         exchange.world.read { tables in
             tables.find(AuthorizationCode<FacebookGrant>.self, code).map { $0.redirectURI == nil } ?? false
@@ -143,8 +136,6 @@ extension FacebookProvider {
                     "Error validating verification code. Please make sure your redirect_uri is identical to the one you "
                         + "used in the OAuth dialog request", 36008
                 )
-            // The text is from https://github.com/expo/expo/issues/15980, where a secret was sent. The code isn't
-            // reported.
             case .codeVerifier where isSecret || !failure.reason.hasPrefix("client_secret"):
                 (
                     "Invalid code verifier. Code verifier should be a cryptographically random string using the characters A-Z, "
@@ -176,7 +167,6 @@ extension FacebookProvider {
 
     private func exchangeToken(_ exchange: Exchange, _ app: FacebookApp) throws -> String {
         guard let text = parameter("fb_exchange_token", exchange), !text.isEmpty else {
-            // The tests of https://github.com/mobolic/facebook-sdk have this message.
             throw GraphError(
                 message: "fb_exchange_token parameter not specified", code: 1,
                 diagnosis: Diagnosis("fb_exchange_token is missing: send the access token that is to last longer"))
@@ -208,9 +198,8 @@ extension FacebookProvider {
 
     // MARK: - /oauth/access_token_info
 
-    /// Returns information on a token. `auth_nonce` shows an app that the person signed in again for that nonce:
-    /// <https://developers.facebook.com/docs/facebook-login/guides/advanced/re-authentication>. django-allauth compares
-    /// it. Whether an exchanged token has it isn't documented; here it doesn't.
+    /// Returns information on a token. `auth_nonce` shows an app that the person signed in again for that nonce; an
+    /// exchanged token doesn't have it.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime

@@ -3,11 +3,10 @@ import HTTPServer
 import JSON
 
 // POST https://graph.facebook.com/ with `batch`: several calls in one request
-// https://developers.facebook.com/docs/graph-api/batch-requests
 //
 // Quirks: each call is answered with its status, its headers and its body, which is a text. A call without an access
 // token uses the request's. Calls that refer to each other's answers aren't supported. A call without a complete answer
-// is null, like one that has timed out: https://developers.facebook.com/docs/graph-api/batch-requests#timeouts
+// is null, like one that has timed out.
 
 /// A call of a batch.
 private struct BatchCall {
@@ -106,13 +105,11 @@ extension FacebookProvider {
         let isAddress = exchange.parameters["id"].map(FacebookProvider.isVersion) ?? true
         guard isAddress, let text = parameter("batch", exchange) else { throw unserved(exchange) }
         guard let items = (try? JSONValue(parsing: Array(text.utf8)))?.array else {
-            // The message isn't public.
             throw GraphError(
                 message: "batch parameter must be a JSON array", kind: .batch,
                 diagnosis: Diagnosis("batch is a JSON array of objects with method and relative_url"))
         }
         guard items.count <= FacebookProvider.largestBatch else {
-            // The message is in the tests of https://github.com/jgorset/facepy.
             throw GraphError(
                 message: "Too many requests in batch message. Maximum batch size is \(FacebookProvider.largestBatch)",
                 kind: .batch,

@@ -6,16 +6,17 @@ import OAuth
 import Time
 
 // GET https://connect.facebook.net/LOCALE/sdk.js: Facebook's SDK for JavaScript, and the paths that it requests.
-// https://developers.facebook.com/docs/javascript/reference/v22.0
 //
-// Ours is `Assets/sdk.js`. How Facebook's finds out who is signed in isn't documented. Ours keeps the signed request of
-// the last sign-in in the page, and `/x/oauth/status` identifies the person by it, if the app's secret has signed it:
-// there are no sessions at Facebook here.
+// Ours is `Assets/sdk.js`. It keeps the signed request of the last sign-in in the page, and `/x/oauth/status` identifies
+// the person by it, if the app's secret has signed it: there are no sessions at Facebook here.
 
 extension FacebookProvider {
     static let scriptHost = "connect.facebook.net"
     static let statusPath = "/x/oauth/status"
     static let logoutPath = "/x/oauth/logout"
+
+    /// The evidence for what the SDK asks Facebook.
+    private static let ownScript = Evidence.chosen("what Facebook's SDK asks Facebook isn't public: our SDK asks this")
 
     var browserScript: [Endpoint] {
         let host = [FacebookProvider.host]
@@ -28,20 +29,21 @@ extension FacebookProvider {
                 .browserScript(
                     Scripts.sdk,
                     [FacebookProvider.host, FacebookProvider.graphHost].map { .string(exchange.address.base(of: $0)) })
-            }
+            }.known(by: .documented("https://developers.facebook.com/docs/javascript/reference/v22.0"))
         } + [
             Endpoint(
                 "POST", host, FacebookProvider.statusPath, title: "a page asks who is signed in",
-                step: Step(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus),
+                step: Step(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus
+            ).known(by: FacebookProvider.ownScript),
             Endpoint(
                 "POST", host, FacebookProvider.logoutPath, title: "a page signs out",
-                step: Step(.logout, "sign out"), cors: .any, .api, logout),
+                step: Step(.logout, "sign out"), cors: .any, .api, logout
+            ).known(by: FacebookProvider.ownScript),
         ]
     }
 
     /// Returns the page's origin in the redirect URI of a dialog that the SDK opens:
-    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`. The form isn't documented; in public
-    /// reports it has more parameters (<https://github.com/seeden/react-facebook/issues/74>).
+    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`.
     static func origin(ofRelay uri: String) -> String? {
         guard let address = WebAddress(uri), address.host == "staticxx.facebook.com",
             address.path.hasPrefix("/x/connect/xd_arbiter")
@@ -50,7 +52,7 @@ extension FacebookProvider {
         return Form(parsing: Substring(query.prefix { $0 != UInt8(ascii: "#") }))["origin"] ?? ""
     }
 
-    /// Returns `authResponse.signedRequest`: <https://developers.facebook.com/docs/reference/login/signed-request>.
+    /// Returns `authResponse.signedRequest`.
     func signedRequest(of account: Account, app: FacebookApp, code: String?, at time: Instant) -> SignedRequest {
         var payload = JSONObject([("user_id", .string(account.facebook.id))])
         payload["code"] = code.map { .string($0) }
@@ -70,8 +72,7 @@ extension FacebookProvider {
         guard let payload = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret),
             let person = payload["user_id"]?.string
         else { return unknown("isn't one that the app's secret has signed") }
-        // The signed request stands for a session at Facebook, whose length isn't documented. An app's access to data
-        // lasts as long.
+        // The signed request stands for a session at Facebook, which lasts as long as an app's access to data.
         guard let issued = payload["issued_at"]?.numericDate, exchange.world.now - issued < FacebookToken.dataAccess
         else { return unknown("is 90 days old or says no issued_at: call FB.login") }
         typealias Known = (account: Account, grant: FacebookGrant, token: String, at: Instant)
@@ -112,6 +113,7 @@ extension FacebookProvider {
 
         var response: Response {
             FacebookProvider.json(["error": .string(diagnosis.line)], status: 403).diagnosed(diagnosis)
+                .known(by: FacebookProvider.ownScript)
         }
     }
 

@@ -5,18 +5,14 @@ import JSON
 import OAuth
 import Time
 
-// POST /_understudy/v1/facebook/revocations: people remove an app under "Apps and websites",
-// <https://www.facebook.com/help/204306713029340>. The app's server is notified, and asked to delete its data.
-// https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke
-// https://developers.facebook.com/docs/development/create-an-app/app-dashboard/data-deletion-callback
+// POST /_understudy/v1/facebook/revocations: people remove an app under "Apps and websites". The app's server is
+// notified, and asked to delete its data.
 //
 // Quirks: both requests are a form with `signed_request`, whose signature covers the encoded payload. The second is
-// answered with an address and a code. Whether an app that removes itself by DELETE /me/permissions is also notified
-// isn't documented; here, only the person's removal is. Whether Facebook repeats a failed request isn't documented
-// either; here it isn't repeated.
+// answered with an address and a code. An app that removes itself by DELETE /me/permissions isn't notified. A failed
+// request isn't repeated.
 
-/// A message that an app can verify to be Facebook's:
-/// <https://developers.facebook.com/docs/reference/login/signed-request>.
+/// A message that an app can verify to be Facebook's.
 struct SignedRequest: Sendable {
     let text: String
 

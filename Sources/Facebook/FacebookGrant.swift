@@ -103,15 +103,13 @@ extension Transaction {
     }
 }
 
-/// Makes codes and tokens in Facebook's form. It isn't documented; their beginnings are what developers see.
+/// Makes codes and tokens in Facebook's form.
 enum FacebookToken {
     /// The lifetime of a long-lived token, about sixty days.
     static let lifetime = TimeSpan.seconds(5_183_944)
-    /// The lifetime of a token from a browser: "an hour or two".
-    /// <https://developers.facebook.com/docs/facebook-login/guides/access-tokens#termtokens>
+    /// The lifetime of a token from a browser.
     static let shortLifetime = TimeSpan.hours(2)
-    /// The time for which an app may read a person's data after the consent:
-    /// <https://developers.facebook.com/docs/facebook-login/auth-vs-data>.
+    /// The time for which an app may read a person's data after the consent.
     static let dataAccess = TimeSpan.days(90)
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
@@ -120,13 +118,12 @@ enum FacebookToken {
     static func access(from random: inout Randomness) -> String { "EAA" + random.text(180, from: alphabet) }
 }
 
-/// The permissions: <https://developers.facebook.com/docs/permissions>.
+/// The permissions.
 enum FacebookPermission {
     /// The permission that every sign-in grants.
     static let always = "public_profile"
 
-    /// The permissions, with the descriptions of those that have one. The dialog ignores others: "Users of your app will
-    /// ignore these permissions if present", it says to developers.
+    /// The permissions, with the descriptions of those that have one. The dialog ignores others.
     private static let known = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.permissions).map { ($0[0], $0[1]) })
 
@@ -152,8 +149,6 @@ enum FacebookPermission {
 }
 
 // GET and DELETE https://graph.facebook.com/me/permissions, and DELETE /me/permissions/NAME
-// https://developers.facebook.com/docs/graph-api/reference/user/permissions
-// https://developers.facebook.com/docs/facebook-login/guides/permissions/request-revoke
 //
 // Quirks: permissions belong to a person and an app, for all tokens. A declined or revoked permission is requested
 // again only with auth_type=rerequest. Without a permission's name, the whole grant is revoked; then all its tokens are

@@ -7,15 +7,15 @@ import Time
 import Worlds
 
 /// Facebook Login: the dialog, tokens, and the part of the Graph API that sign-in code calls.
-/// <https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow>
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
 package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "facebook", title: "Facebook", section: FacebookSection.self, profile: FacebookProfile.self,
-        rows: FacebookGrant.rows + [RemovedToken.self]
+        rows: FacebookGrant.rows + [RemovedToken.self], evidence: evidence
     ) { daemon in
         [
             (name: "FACEBOOK_BASE_URL", value: "\(daemon)/\(host)"),
@@ -58,15 +58,23 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
             + [
                 Endpoint("GET", [FacebookProvider.host], "/connect/login_success.html", .page) { _ in
                     pages.notice("Success", "The app that opened this page reads its address.")
-                },
+                }.known(
+                    by: FacebookProvider.documented("facebook-login/guides/advanced/manual-flow#login")),
                 Endpoint("GET", [FacebookProvider.pictureHost], "/platform/profilepic/", cors: .any, .page) {
                     FacebookProvider.image($0)
-                }, nativeCall,
+                }.known(by: FacebookProvider.ownPicture), nativeCall,
                 .revocations(
                     of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
                     told: FacebookProvider.toldOfRemoval
                 ) { try await revokeByOrder($0, $1) },
             ]
+    }
+
+    /// The evidence for pictures.
+    static let ownPicture = Evidence.chosen("the picture is our own: people's pictures aren't copied")
+
+    private static func documented(_ page: String) -> Evidence {
+        .documented("https://developers.facebook.com/docs/\(page)")
     }
 
     private func dialog(below version: String, _ slash: String = "") -> [Endpoint] {
@@ -82,61 +90,76 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
             }.step { exchange in
                 FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") == nil
                     ? nil : Step(.authorization, "FB.login")
-            },
+            }.known(by: FacebookProvider.documented("facebook-login/guides/advanced/manual-flow#login")),
             Endpoint(
                 "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
-            ) { try hasVersion($0) ? signIn.decide($0) : nothing($0) },
+            ) { try hasVersion($0) ? signIn.decide($0) : nothing($0) }
+            .known(by: .chosen("the page is our own: Facebook's pages aren't copied")),
         ]
     }
 
-    /// Returns the Graph API's endpoints. Every path may end with a slash, like those of Meta's own samples:
-    /// <https://developers.facebook.com/docs/graph-api/reference/user>.
+    /// Returns the Graph API's endpoints. Every path may end with a slash, like those of Meta's own samples.
     private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
-            _ method: String, _ path: String, title: String? = nil, step: Step? = nil, mints owner: KeyOwner? = nil,
-            run: @escaping @Sendable (Exchange) throws -> Response
+            _ method: String, _ path: String, _ page: String, title: String? = nil, step: Step? = nil,
+            mints owner: KeyOwner? = nil, run: @escaping @Sendable (Exchange) throws -> Response
         ) -> Endpoint {
             let titled = slash.isEmpty ? title.map { version.isEmpty ? $0 : "\($0), with a version" } : nil
             return self.call(
                 method, version + path + slash, title: titled, step: step, partOf: slash.isEmpty ? nil : path,
-                mints: owner, run: run)
+                mints: owner, run: run
+            ).known(by: FacebookProvider.documented(page))
         }
         let inspected = Step(.introspection, "inspect token")
         var endpoints: [Endpoint] = []
         for method in ["GET", "POST"] {
             endpoints += [
-                call(method, "/oauth/access_token", title: "redeem a code", mints: .facebook, run: token)
-                    .step(FacebookProvider.redemptionStep),
                 call(
-                    method, "/debug_token", title: method == "GET" ? "check a token" : nil, step: inspected,
-                    run: debugToken),
+                    method, "/oauth/access_token", "facebook-login/guides/advanced/manual-flow#exchangecode",
+                    title: "redeem a code", mints: .facebook, run: token
+                ).step(FacebookProvider.redemptionStep),
+                call(
+                    method, "/debug_token", "graph-api/reference/debug_token",
+                    title: method == "GET" ? "check a token" : nil, step: inspected, run: debugToken),
             ]
         }
         endpoints += [
-            call("GET", "/oauth/access_token_info", step: inspected, run: tokenInfo),
-            call("GET", "/app", run: application),
+            call(
+                "GET", "/oauth/access_token_info", "facebook-login/guides/advanced/re-authentication",
+                step: inspected, run: tokenInfo),
+            call("GET", "/app", "graph-api/reference/application", run: application),
         ]
-        if version.isEmpty, slash.isEmpty { endpoints.append(call("GET", "/", run: objects)) }
+        if version.isEmpty, slash.isEmpty {
+            endpoints.append(
+                call("GET", "/", "graph-api/overview", run: objects)
+                    .known(by: .reported("https://github.com/restfb/restfb/issues/157")))
+        }
         let removed = Step(.revocation, "remove permissions")
+        let user = "graph-api/reference/user"
         for person in ["/me", "/:id"] {
             let isMe = person == "/me"
             endpoints += [
-                call("GET", "\(person)/permissions", title: isMe ? "what was granted" : nil, run: permissions),
-                call("POST", "\(person)/permissions", run: postPermissions),
-                call("POST", "\(person)/permissions/:permission", run: postPermissions),
                 call(
-                    "DELETE", "\(person)/permissions", title: isMe ? "revoke a grant" : nil, step: removed, run: revoke),
-                call("DELETE", "\(person)/permissions/:permission", step: removed, run: revoke),
-                call("GET", "\(person)/accounts", run: accounts),
-                call("GET", "\(person)/friends", run: friends),
-                call("GET", "\(person)/picture", run: picture),
+                    "GET", "\(person)/permissions", "\(user)/permissions", title: isMe ? "what was granted" : nil,
+                    run: permissions),
+                call("POST", "\(person)/permissions", "\(user)/permissions", run: postPermissions),
+                call("POST", "\(person)/permissions/:permission", "\(user)/permissions", run: postPermissions),
+                call(
+                    "DELETE", "\(person)/permissions", "\(user)/permissions", title: isMe ? "revoke a grant" : nil,
+                    step: removed, run: revoke),
+                call(
+                    "DELETE", "\(person)/permissions/:permission", "\(user)/permissions", step: removed, run: revoke),
+                call("GET", "\(person)/accounts", "\(user)/accounts", run: accounts),
+                call("GET", "\(person)/friends", "\(user)/friends", run: friends),
+                call("GET", "\(person)/picture", "\(user)/picture", run: picture),
             ]
-            let person =
-                isMe
-                ? call("GET", person, title: "who signed in", step: Step(.userInfo, "ask who it is"), run: profile)
-                    .remarks(FacebookProvider.remarks)
-                : call("GET", person, run: profile)
-            endpoints.append(person)
+            guard isMe else {
+                endpoints.append(call("GET", person, user, run: profile))
+                continue
+            }
+            let me = call(
+                "GET", person, user, title: "who signed in", step: Step(.userInfo, "ask who it is"), run: profile)
+            endpoints.append(me.remarks(FacebookProvider.remarks))
         }
         return endpoints
     }
@@ -149,8 +172,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         }
     }
 
-    /// Returns an endpoint of the Graph API. Its answer has the version, which clients read:
-    /// <https://github.com/mobolic/facebook-sdk> and <https://github.com/restfb/restfb>. The version for a call that
+    /// Returns an endpoint of the Graph API. Its answer has the version, which clients read. The version for a call that
     /// names none is the app's setting, and isn't in the answer here.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
@@ -185,28 +207,27 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         return Endpoint("POST", [FacebookProvider.graphHost], path, cors: .any, traits) {
             if let excess = excess($0) { return excess }
             return await batch($0)
-        }
+        }.known(by: FacebookProvider.documented("graph-api/batch-requests"))
     }
 
     private static let document = DiscoveryDocument(Texts.discovery)
 
-    /// The discovery document, also at limited.facebook.com, and the keys:
-    /// <https://developers.facebook.com/docs/facebook-login/limited-login/token/validating>. Scripts of other origins
-    /// can't read them: <https://github.com/damienbod/angular-auth-oidc-client/issues/1826>.
+    /// The discovery document, also at limited.facebook.com, and the keys. Scripts of other origins can't read them.
     private var discoveryDocuments: [Endpoint] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
+        let validation = FacebookProvider.documented("facebook-login/limited-login/token/validating")
         return ["", "/"].flatMap { slash in
             [
                 Endpoint(
                     "GET", hosts, "/.well-known/openid-configuration\(slash)",
                     title: slash.isEmpty ? nil : "the discovery document", .api
-                ) { FacebookProvider.json(FacebookProvider.document.filled(for: $0)) },
+                ) { FacebookProvider.json(FacebookProvider.document.filled(for: $0)) }.known(by: validation),
                 Endpoint(
                     "GET", hosts, FacebookProvider.keysPath + slash,
                     title: slash.isEmpty ? nil : "the keys of ID tokens", keys: [.facebook], .keySet(.facebook)
                 ) {
                     FacebookProvider.json($0.keySet(.facebook))
-                },
+                }.known(by: validation),
             ]
         }
     }
@@ -218,7 +239,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     }
 
     /// Refuses a request that is too large: with the Graph API's error for an invalid parameter, or on the dialog's
-    /// page. Not documented.
+    /// page.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard exchange.address.host != FacebookProvider.graphHost else {
             return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response
@@ -226,7 +247,6 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         return pages.problem(400, "This request can't be read", diagnosis)
     }
 
-    /// <https://developers.facebook.com/docs/graph-api/overview#fields>
     private static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard exchange.response.status == 200 else { return [] }
         guard let fields = exchange.request.queryForm["fields"] else {
@@ -282,7 +302,7 @@ extension FacebookProvider: OffersTrials {
 // These are the answers at unknown addresses of Facebook's hosts.
 //
 // Quirks: the Graph API regards the first part of a path as an object, unless it is a version, and the rest as a part
-// of the object: https://github.com/anomalyco/openauth/issues/214, https://github.com/huandu/facebook/issues/116.
+// of the object.
 
 extension FacebookProvider {
     /// Returns the Graph API's error, or a page.
@@ -317,7 +337,7 @@ extension FacebookProvider {
         if let first = parts.first, FacebookProvider.isVersion(first) { parts.removeFirst() }
         let diagnosis = FacebookProvider.nothingServed(exchange)
         guard let object = parts.first else { return .unsupported(exchange.request.method, id: nil, diagnosis) }
-        // The path exists, but not with this method. Facebook's message for that isn't documented.
+        // The path exists, but not with this method.
         if FacebookProvider.isServed(parts) {
             return .unsupported(exchange.request.method, id: object, diagnosis)
         }

@@ -103,7 +103,7 @@ struct FacebookProfile: AccountProfile {
     static let name = "facebook"
     static let about = "The person at Facebook."
 
-    /// The age ranges that Facebook has: <https://developers.facebook.com/docs/graph-api/reference/age-range>.
+    /// The age ranges that Facebook has.
     enum AgeRange: String, CaseIterable, Codable {
         case minor = "13-17"
         case young = "18-20"
@@ -150,8 +150,7 @@ struct FacebookProfile: AccountProfile {
         for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
     }
 
-    /// A field of the profile, and the permission that it needs. A claim of Limited Login has the permission's name:
-    /// <https://github.com/facebook/facebook-ios-sdk/blob/main/FBSDKCoreKit/FBSDKCoreKit/AuthenticationTokenClaims.swift>.
+    /// A field of the profile, and the permission that it needs. A claim of Limited Login has the permission's name.
     struct Detail {
         let field: String
         let permission: String
@@ -179,8 +178,7 @@ struct FacebookProfile: AccountProfile {
 }
 
 extension TextRule {
-    /// A date of birth. People may hide the year, or everything but the year:
-    /// <https://developers.facebook.com/docs/graph-api/reference/user>.
+    /// A date of birth. People may hide the year, or everything but the year.
     fileprivate static let birthday = TextRule(
         about: "MM/DD/YYYY, MM/DD or YYYY", pattern: "^([0-9]{2}/[0-9]{2}(/[0-9]{4})?|[0-9]{4})$"
     ) { text in

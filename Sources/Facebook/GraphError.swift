@@ -4,7 +4,7 @@ import JSON
 import OAuth
 import Time
 
-/// An error answer of the Graph API: <https://developers.facebook.com/docs/graph-api/guides/error-handling>.
+/// An error answer of the Graph API.
 ///
 /// Quirks: most have status 400. Too many calls and missing permissions have 403, Facebook's own failures 500, and
 /// unknown names 404. WWW-Authenticate repeats the error.
@@ -13,7 +13,7 @@ struct GraphError: Error, Sendable {
         case oauth = "OAuthException"
         /// The requested object isn't available, whoever asks.
         case method = "GraphMethodException"
-        /// A batch can't be carried out. Public answers have no code.
+        /// A batch can't be carried out. Such an error has no code.
         case batch = "GraphBatchException"
     }
 
@@ -44,12 +44,15 @@ struct GraphError: Error, Sendable {
         response.headers += [
             (name: "WWW-Authenticate", value: challenge), (name: "x-fb-trace-id", value: GraphError.trace),
         ]
-        return response.diagnosed(diagnosis)
+        return response.diagnosed(diagnosis).known(by: FacebookProvider.evidence.ofError(name, message))
     }
 
-    /// The value of `WWW-Authenticate`, as in <https://github.com/freizl/hoauth2/issues/19>,
-    /// <https://github.com/daroczig/fbRads/issues/74> and
-    /// <https://github.com/roundrop/facebook4j-oauth-example/issues/2>.
+    /// The code, or the code and the subcode, or the kind of an error without a code.
+    fileprivate var name: String {
+        kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
+    }
+
+    /// The value of `WWW-Authenticate`.
     private var challenge: String {
         let name =
             switch (code, subcode, status) {
@@ -105,8 +108,7 @@ extension GraphError {
             subcode: id == nil ? nil : 33, kind: .method, diagnosis: diagnosis)
     }
 
-    /// Returns the error of an unknown name. The status is in the tests of
-    /// <https://github.com/facebookarchive/php-graph-sdk>.
+    /// Returns the error of an unknown name.
     static func noSuchName(_ name: String, _ diagnosis: Diagnosis) -> GraphError {
         GraphError(
             message: "(#803) Some of the aliases you requested do not exist: \(name)", code: 803, status: 404,
@@ -117,16 +119,12 @@ extension GraphError {
 // MARK: - Errors that can be ordered
 
 extension FacebookProvider {
-    /// The errors that can be ordered at the Graph API: codes, or codes and subcodes, as the page above lists them. It
-    /// has no messages; reported ones are used. They are in `Assets/errors.tsv`. An order's `description` replaces them.
+    /// The errors that can be ordered at the Graph API: codes, or codes and subcodes. Their messages are in
+    /// `Assets/errors.tsv`; an order's `description` replaces them.
     private static let orderable = TextTable.rows(Texts.errors).map { row in
         GraphError(
             message: row[4], code: Int64(row[0]) ?? 0, subcode: Int64(row[1]), status: Int(row[2]) ?? 400,
             isTransient: !row[3].isEmpty, diagnosis: Diagnosis(""))
-    }
-
-    private static func orderName(_ error: GraphError) -> String {
-        "\(error.code)" + (error.subcode.map { "/\($0)" } ?? "")
     }
 
     /// Returns the error of a token whose access to data has ended, for checks and for orders.
@@ -137,9 +135,9 @@ extension FacebookProvider {
     }
 
     var orderedErrors: EndpointTraits.Errors {
-        EndpointTraits.Errors(FacebookProvider.orderable.map(FacebookProvider.orderName)) { order, exchange in
+        EndpointTraits.Errors(FacebookProvider.orderable.map(\.name)) { order, exchange in
             let known = FacebookProvider.orderable
-            var error = known.first { FacebookProvider.orderName($0) == order.name } ?? known[0]
+            var error = known.first { $0.name == order.name } ?? known[0]
             switch error.subcode {
             case 458: error = .notAuthorized(app: client(of: exchange) ?? parameter("client_id", exchange) ?? "")
             case 463: error = .expired(at: exchange.world.now - .hours(1), now: exchange.world.now)

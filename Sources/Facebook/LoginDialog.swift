@@ -6,14 +6,12 @@ import Time
 import Worlds
 
 // GET https://www.facebook.com/dialog/oauth
-// https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow#login
 //
 // Quirks: permissions are separated by commas, and unknown ones are ignored. A declined permission is requested again
 // only with auth_type=rerequest. Every permission but the public profile can be declined on the page ("Edit access"). A
 // cancel leads to error_code=200 and error_reason=user_denied; a failure of Facebook leads to error_code and
 // error_message, without error. The callback of a code ends with the fragment #_=_; tokens are in the fragment.
-// redirect_uri is compared exactly, apart from its query. PKCE is optional, as at
-// https://developers.facebook.com/docs/facebook-login/guides/advanced/oidc-token.
+// redirect_uri is compared exactly, apart from its query. PKCE is optional.
 
 /// A checked request to the login dialog.
 struct DialogRequest: CheckedAuthorization {
@@ -97,11 +95,9 @@ struct DialogRequest: CheckedAuthorization {
         }
     }
 
-    /// Returns the page that opened the dialog by the SDK, if it may. Facebook's message for other domains isn't
-    /// documented.
+    /// Returns the page that opened the dialog by the SDK, if it may.
     private static func page(_ origin: String, of app: FacebookApp) throws(Refusal) -> JavaScriptOrigin {
         guard !app.javaScriptOrigins.isEmpty else {
-            // https://github.com/chatwoot/chatwoot/issues/3510
             throw Refusal(
                 "JSSDK Option is Not Toggled",
                 Diagnosis(
@@ -136,9 +132,7 @@ struct DialogRequest: CheckedAuthorization {
 }
 
 extension FacebookProvider {
-    /// The messages of Facebook's failures for the callback, by code. The first is in
-    /// <https://github.com/jaredhanson/passport-oauth/issues/16>, the second in
-    /// <https://github.com/jaredhanson/passport-facebook/issues/255>.
+    /// The messages of Facebook's failures for the callback, by code.
     static let dialogErrors = [
         "901":
             "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible.",
@@ -206,12 +200,10 @@ struct FacebookSignIn: PersonPagesFlow {
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
         let app = request.client
         guard app.admits(account) else {
-            // https://github.com/thebergamo/react-native-fbsdk-next/issues/303
             return facebook.pages.problem(400, "App not active", app.reason(againstAdmitting: account))
         }
         let unknown = FacebookPermission.unknown(FacebookPermission.names(ofScope: request.form["scope"] ?? ""))
         guard app.developers.contains(account.id), !unknown.isEmpty else { return nil }
-        // https://github.com/pablobarbera/Rfacebook/issues/102
         return facebook.pages.problem(
             400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
             Diagnosis(
@@ -247,8 +239,7 @@ struct FacebookSignIn: PersonPagesFlow {
             let asked = FacebookSignIn.asked(request, of: account.id, tables)
             let grant = tables.consent(account.id, to: request.client.id, asked: asked, approving: permissions)
             var code: String?
-            // The signed request also contains a code:
-            // https://developers.facebook.com/docs/reference/login/signed-request
+            // The signed request also contains a code.
             if !request.responseTypes.isDisjoint(with: ["code", "signed_request"]) {
                 let text = FacebookToken.code(from: &tables.random)
                 tables.put(
@@ -325,7 +316,13 @@ struct FacebookSignIn: PersonPagesFlow {
     private func failed(
         _ exchange: Exchange, _ request: DialogRequest, _ fields: [(String, String)], _ reason: String
     ) -> Response {
-        callback(exchange, request, fields).diagnosed(Diagnosis(reason))
+        func value(_ names: String...) -> String? {
+            fields.first { names.contains($0.0) }?.1
+        }
+        let name = value("error", "error_code") ?? ""
+        let evidence = FacebookProvider.evidence.ofError(name, value("error_description", "error_message"))
+        return callback(exchange, request, fields).diagnosed(Diagnosis(reason))
+            .known(by: evidence ?? .chosen("Facebook documents no error of this name: it was ordered"))
     }
 
     private func callback(_ exchange: Exchange, _ request: DialogRequest, _ fields: [(String, String)]) -> Response {

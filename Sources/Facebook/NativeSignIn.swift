@@ -6,7 +6,6 @@ import OAuth
 import Time
 
 // POST /_understudy/v1/facebook/authorizations: the result of the Facebook SDK on a device.
-// https://developers.facebook.com/docs/facebook-login/limited-login/token
 //
 // Quirk: Limited Login yields an ID token instead of an access token.
 
@@ -101,8 +100,7 @@ extension FacebookProvider {
     }
 }
 
-/// The claims of Limited Login's ID token, and of the one for a sign-in with the scope `openid`:
-/// <https://developers.facebook.com/docs/facebook-login/limited-login/token>.
+/// The claims of Limited Login's ID token, and of the one for a sign-in with the scope `openid`.
 struct LimitedLogin: Sendable {
     static let lifetime = TimeSpan.hours(1)
 

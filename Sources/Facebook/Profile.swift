@@ -5,17 +5,13 @@ import OAuth
 import Worlds
 
 // GET https://graph.facebook.com/me, /ID, /me/friends, /me/accounts and /me/picture
-// https://developers.facebook.com/docs/graph-api/reference/user
-// https://developers.facebook.com/docs/graph-api/reference/user/friends
-// https://developers.facebook.com/docs/graph-api/reference/user/picture
 //
 // Quirks: a profile has id and name unless fields asks for more. An unknown field is an error. A field that the person
 // hasn't filled in, or whose permission is missing, is left out. email is also left out if the address isn't confirmed.
 // The picture of a person named by ID needs no access token.
 
 extension FacebookProvider {
-    /// Handles `/app`, or an app by its ID. Servers such as <https://github.com/parse-community/parse-server>'s use it
-    /// to find out whose token they have. <https://developers.facebook.com/docs/graph-api/reference/application>
+    /// Handles `/app`, or an app by its ID. Servers such as Parse's use it to find out whose token they have.
     func application(_ exchange: Exchange) throws(GraphError) -> Response {
         let app = try callingApp(exchange)
         if let id = exchange.parameters["id"], id != app.id {
@@ -63,8 +59,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(profile(of: try person(exchange), try personFields(exchange), exchange)))
     }
 
-    /// Handles a call for several people by their IDs: `/?ids=1,2`, as get_objects of
-    /// <https://github.com/mobolic/facebook-sdk> sends it.
+    /// Handles a call for several people by their IDs: `/?ids=1,2`.
     func objects(_ exchange: Exchange) throws(GraphError) -> Response {
         let isAddress =
             exchange.parameters["id"].map(FacebookProvider.isVersion) ?? (exchange.parameters["version"] == nil)
@@ -86,8 +81,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(people))
     }
 
-    /// The most IDs of a call: <https://github.com/restfb/restfb/issues/157>. The message is in the tests of
-    /// <https://github.com/snarfed/webutil>.
+    /// The most IDs of a call.
     private static let mostIDs = 50
 
     private func profile(
@@ -126,9 +120,8 @@ extension FacebookProvider {
         exchange.world.read { $0.friends(of: person.account, in: person.grant.app) }
     }
 
-    /// Handles the list of friends. Without the permission, it is empty: <https://github.com/restfb/restfb/issues/280>.
-    /// With it, there is also a count of all friends:
-    /// <https://github.com/facebookarchive/react-native-fbsdk/issues/129>. There is only one page.
+    /// Handles the list of friends. Without the permission, it is empty. With it, there is also a count of all friends.
+    /// There is only one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
         return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
@@ -187,14 +180,14 @@ extension FacebookProvider {
         guard exchange.world.read({ $0.account(facebookID: id) }) != nil else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
                 .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "nobody has this ID at Facebook"))
+                .known(by: FacebookProvider.ownPicture)
         }
         func side(_ name: String) -> Int { query[name].flatMap { Int($0) } ?? 50 }
         return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))
     }
 
     /// Returns the person of a picture. An app's own ID for a person needs no access token; but a token that is sent
-    /// must be valid (<https://github.com/simi/omniauth-facebook/issues/360>). Any other ID is refused like a missing
-    /// token (<https://github.com/pennersr/django-allauth/issues/2488>).
+    /// must be valid. Any other ID is refused like a missing token.
     private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
         let named = exchange.parameters["id"].flatMap { id in
             exchange.world.read { $0.account(facebookID: id) }
@@ -272,11 +265,8 @@ struct ProfileField: Sendable {
     }
 
     /// Returns the error in a list of fields, in the Graph API's words, with its character position from 0: a repeated
-    /// name (<https://nordicapis.com/best-practices-api-error-handling/>), a field that doesn't end with a comma
-    /// (<https://github.com/criso/fbgraph/issues/125>, <https://github.com/node-facebook/facebook-node-sdk/issues/123>,
-    /// <https://github.com/simi/omniauth-facebook/issues/138>), or an argument without an end
-    /// (<https://github.com/tobilg/facebook-events-by-location-core/issues/30>). The messages for errors within braces
-    /// and for other errors aren't public, so none are found there.
+    /// name, a field that doesn't end with a comma, or an argument without an end. Errors within braces, and others,
+    /// aren't found.
     static func fault(in text: String) -> (message: String, place: Int)? {
         var (braces, parentheses) = (0, 0)
         var (isInField, isClosed) = (false, false)

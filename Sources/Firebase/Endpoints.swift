@@ -9,12 +9,37 @@ extension FirebaseProvider {
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
-        methods + publicDocuments + tokenEndpoints + keySets + pages + scripts + recaptchaScripts + appCheckEndpoints
-            + emulatorEndpoints + exportCalls
+        legacyMethods.known(by: FirebaseProvider.inSDKs) + clientEndpoints + adminEndpoints + configEndpoints
+            + publicDocuments
+            + tokenEndpoints.known(
+                by: .documented("https://firebase.google.com/docs/reference/rest/auth#section-refresh-token"))
+            + keySets.known(by: .documented("https://firebase.google.com/docs/auth/admin/verify-id-tokens"))
+            + pages.known(by: .documented("https://firebase.google.com/docs/auth/web/redirect-best-practices"))
+            + scripts.known(
+                by: .documented(
+                    "https://github.com/firebase/firebase-js-sdk/tree/main/packages/auth/src/platform_browser"))
+            + recaptchaScripts.known(by: .documented("https://developers.google.com/recaptcha/docs/display"))
+            + appCheckEndpoints.known(by: .documented("https://firebase.google.com/docs/reference/appcheck/rest"))
+            + emulatorEndpoints.known(
+                by: .documented("https://firebase.google.com/docs/reference/rest/auth#section-auth-emulator"))
+            + exportCalls
     }
 
-    private var methods: [Endpoint] {
-        legacyAdminMethods.map { served in
+    /// Version 3 of the API isn't documented any more; Firebase's SDKs, whose code is public, call it.
+    static let inSDKs = Evidence.documented(
+        "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
+
+    /// The answers of the Emulator Suite's own addresses.
+    static let inEmulator = Evidence.documented(
+        "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
+
+    /// Returns a page of the API's reference, such as `v1/accounts/signUp`.
+    private static func reference(_ page: String) -> Evidence {
+        .documented("https://cloud.google.com/identity-platform/docs/reference/rest/\(page)")
+    }
+
+    private var legacyMethods: [Endpoint] {
+        let admin: [Endpoint] = legacyAdminMethods.map { served in
             method("POST", FirebaseProvider.legacyHost, "\(FirebaseProvider.legacyPrefix)/\(served.name)") { call in
                 // Only the body names the project. Production refuses a body without one, too.
                 guard call.isAdmin, call.has("targetProjectId") else {
@@ -25,52 +50,72 @@ extension FirebaseProvider {
                 return try await served.run(call)
             }
         }
-            + clientMethods.flatMap { served in
-                [
-                    method(
-                        "POST", FirebaseProvider.host, "/v1/accounts:\(served.path)", title: served.title,
-                        step: served.step, run: served.run),
-                    method(
-                        "POST", FirebaseProvider.legacyHost,
-                        "\(FirebaseProvider.legacyPrefix)/\(served.legacyName ?? served.path)", step: served.step,
-                        run: served.run),
-                ].map { served.path == "signInWithIdp" ? $0.step(FirebaseProvider.credentialStep) : $0 }
-            }
-            + secondMethods.map {
-                method(
-                    "POST", FirebaseProvider.host, "/v2/accounts\($0.path)", title: $0.title, step: $0.step,
-                    in: .status, run: $0.run)
-            }
-            + adminMethods.flatMap { served in
-                FirebaseProvider.scopes.map {
-                    adminMethod(served.method, $0 + served.path, step: served.step, run: served.run)
-                }
-            }
-            // The last segment is the ID of the project or tenant, a colon and the name of the action.
-            + FirebaseProvider.scopes.map { scope in
-                adminMethod("POST", scope) { call in
-                    FirebaseProvider.scopeMethod(of: call.exchange) == "queryAccounts"
-                        ? try query(call) : try createSessionCookie(call)
-                }
-            }
-            + FirebaseProvider.adminVersions.flatMap { version in
-                [
-                    Endpoint("GET", [FirebaseProvider.host], "\(version)/defaultSupportedIdps", cors: .any) { _ in
-                        FirebaseProvider.supportedProviders
-                    }
-                ]
-                    + (configMethods + idpConfigMethods).map {
-                        adminMethod($0.method, "\(version)/projects/:project\($0.path)", in: .status, run: $0.run)
-                    }
-                    + idpConfigMethods.map {
-                        adminMethod(
-                            $0.method, "\(version)/projects/:project/tenants/:tenant\($0.path)", in: .status,
-                            run: $0.run)
-                    }
-            }
+        let client: [Endpoint] = clientMethods.map { served in
+            let path = "\(FirebaseProvider.legacyPrefix)/\(served.legacyName ?? served.path)"
+            return method("POST", FirebaseProvider.legacyHost, path, step: served.step, run: served.run)
+                .step(of: served)
+        }
+        return admin + client
     }
 
-    private static func credentialStep(_ exchange: RecordedExchange) -> Step {
+    private var clientEndpoints: [Endpoint] {
+        let first: [Endpoint] = clientMethods.map { served in
+            method(
+                "POST", FirebaseProvider.host, "/v1/accounts:\(served.path)", title: served.title, step: served.step,
+                run: served.run
+            ).step(of: served).known(by: FirebaseProvider.reference("v1/accounts/\(served.path)"))
+        }
+        let second: [Endpoint] = secondMethods.map { served in
+            let endpoint = method(
+                "POST", FirebaseProvider.host, "/v2/accounts\(served.path)", title: served.title, step: served.step,
+                in: .status, run: served.run)
+            // The reference has mfaEnrollment/start, and neither passkeys nor revokeToken.
+            guard served.path.hasPrefix("/mfa") else { return endpoint.known(by: FirebaseProvider.inSDKs) }
+            let page = served.path.dropFirst().replacing(":", with: "/")
+            return endpoint.known(by: FirebaseProvider.reference("v2/accounts.\(page)"))
+        }
+        return first + second
+    }
+
+    private var adminEndpoints: [Endpoint] {
+        let methods: [Endpoint] = adminMethods.flatMap { served -> [Endpoint] in
+            let name = served.path.split(separator: ":").dropFirst().first.map { "/\($0)" } ?? ""
+            return FirebaseProvider.scopes.map {
+                adminMethod(served.method, $0 + served.path, step: served.step, run: served.run)
+                    .known(by: FirebaseProvider.reference("v1/projects.accounts\(name)"))
+            }
+        }
+        // The last segment is the ID of the project or tenant, a colon and the name of the action.
+        let actions: [Endpoint] = FirebaseProvider.scopes.map { scope in
+            adminMethod("POST", scope) { call in
+                FirebaseProvider.scopeMethod(of: call.exchange) == "queryAccounts"
+                    ? try query(call) : try createSessionCookie(call)
+            }.known(by: FirebaseProvider.reference("v1/projects/createSessionCookie"))
+        }
+        return methods + actions
+    }
+
+    private var configEndpoints: [Endpoint] {
+        FirebaseProvider.adminVersions.flatMap { version -> [Endpoint] in
+            let supported = Endpoint("GET", [FirebaseProvider.host], "\(version)/defaultSupportedIdps", cors: .any) {
+                _ in
+                FirebaseProvider.supportedProviders
+            }.known(by: FirebaseProvider.reference("v2/defaultSupportedIdps/list"))
+            func endpoints(_ methods: [(method: String, path: String, run: Method)], below scope: String) -> [Endpoint]
+            {
+                methods.map { served in
+                    // The resource is the path's first segment: config, tenants, oauthIdpConfigs.
+                    let resource = served.path.split(separator: "/").first.map { $0 == "config" ? "" : ".\($0)" } ?? ""
+                    return adminMethod(served.method, "\(version)\(scope)\(served.path)", in: .status, run: served.run)
+                        .known(by: FirebaseProvider.reference("v2/projects\(resource)"))
+                }
+            }
+            return [supported] + endpoints(configMethods + idpConfigMethods, below: "/projects/:project")
+                + endpoints(idpConfigMethods, below: "/projects/:project/tenants/:tenant")
+        }
+    }
+
+    fileprivate static func credentialStep(_ exchange: RecordedExchange) -> Step {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
@@ -86,24 +131,33 @@ extension FirebaseProvider {
         let configuration: Method = FirebaseProvider.configuration
         let recaptcha: Method = FirebaseProvider.recaptchaParameters
         let settings = Step(.api, "get the project's settings")
-        return [
-            method("GET", host, "/v1/projects", title: "the project's settings", step: settings, run: configuration),
+        let documents: [Endpoint] = [
+            method("GET", host, "/v1/projects", title: "the project's settings", step: settings, run: configuration)
+                .known(by: FirebaseProvider.reference("v1/TopLevel/getProjects")),
             method(
                 "GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getProjectConfig", step: settings,
-                run: configuration),
-            method("GET", host, "/v2/passwordPolicy", in: .status, run: FirebaseProvider.passwordPolicy),
-            method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha),
-            method("GET", host, "/v1/recaptchaParams", run: recaptcha),
-            method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha),
+                run: configuration
+            ).known(by: FirebaseProvider.inSDKs),
+            method("GET", host, "/v2/passwordPolicy", in: .status, run: FirebaseProvider.passwordPolicy)
+                .known(by: FirebaseProvider.reference("v2/TopLevel/getPasswordPolicy")),
+            method("GET", host, "/v2/recaptchaConfig", in: .status, run: FirebaseProvider.recaptcha)
+                .known(by: FirebaseProvider.reference("v2/TopLevel/getRecaptchaConfig")),
+            method("GET", host, "/v1/recaptchaParams", run: recaptcha)
+                .known(by: FirebaseProvider.reference("v1/TopLevel/getRecaptchaParams")),
+            method("GET", legacyHost, "\(FirebaseProvider.legacyPrefix)/getRecaptchaParam", run: recaptcha)
+                .known(by: FirebaseProvider.inSDKs),
             Endpoint(
                 "GET", [host], "/v1/sessionCookiePublicKeys", cors: .any, keys: [.firebase], .keySet(.firebase)
-            ) { keySet($0) },
+            ) { keySet($0) }.known(by: FirebaseProvider.reference("v1/TopLevel/getSessionCookiePublicKeys")),
         ]
-            + FirebaseProvider.unplayed.flatMap { path in
-                ["GET", "POST", "PATCH", "DELETE"].map { method in
-                    Endpoint(method, [host], path, cors: .any) { FirebaseProvider.notPlayed($0) }
-                }
+        let unplayed: [Endpoint] = FirebaseProvider.unplayed.flatMap { path in
+            ["GET", "POST", "PATCH", "DELETE"].map { method in
+                Endpoint(method, [host], path, cors: .any) { FirebaseProvider.notPlayed($0) }
             }
+        }
+        return documents
+            + unplayed.known(
+                by: .documented("https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/server.ts"))
     }
 
     private var tokenEndpoints: [Endpoint] {
@@ -141,7 +195,7 @@ extension FirebaseProvider {
     }
 
     /// A method with its path, title, step and code.
-    private struct Served {
+    fileprivate struct Served {
         let method: String
         let path: String
         /// The name in version 3, if apps may call it by that.
@@ -290,12 +344,21 @@ extension FirebaseProvider {
             ]
         ]
         return json(error, status: 501).diagnosed(
-            Diagnosis("the service has this operation, and this stand-in hasn't: docs/firebase.md lists what it has"))
+            Diagnosis("the service has this operation, and this stand-in hasn't: docs/firebase.md lists what it has")
+        ).known(
+            by: .documented("https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/server.ts"))
     }
 
     /// Answers that the app is verified. Production verifies an iOS app by a silent push; here every app counts as
     /// verified.
     private static func verifyClient() -> FirebaseAnswer {
         FirebaseAnswer(["receipt": "understudy-receipt", "suggestedTimeout": "5"])
+    }
+}
+
+extension Endpoint {
+    /// Returns the endpoint with the step of a sign-in that its credential decides, if the method takes one.
+    fileprivate func step(of served: FirebaseProvider.Served) -> Endpoint {
+        served.path == "signInWithIdp" ? step(FirebaseProvider.credentialStep) : self
     }
 }

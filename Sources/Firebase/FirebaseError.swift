@@ -49,61 +49,29 @@ struct FirebaseError: Error, Sendable {
     /// The part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The codes that the SDKs know beside those of the documentation:
-    /// <https://github.com/firebase/firebase-js-sdk/blob/main/packages/auth/src/api/errors.ts>,
-    /// <https://github.com/firebase/firebase-ios-sdk/blob/main/FirebaseAuth/Sources/Swift/Backend/AuthBackend.swift>,
-    /// <https://github.com/firebase/firebase-admin-node/blob/master/src/utils/error.ts>.
-    private static let furtherCodes = [
-        "ADMIN_ONLY_OPERATION", "ALREADY_EXISTS", "APP_NOT_VERIFIED", "BILLING_NOT_ENABLED",
-        "BLOCKING_FUNCTION_ERROR_RESPONSE", "CAPTCHA_CHECK_FAILED", "CLAIMS_TOO_LARGE", "CONFIGURATION_EXISTS",
-        "CONFIGURATION_NOT_FOUND", "CREDENTIAL_ALREADY_IN_USE", "CREDENTIAL_MISMATCH", "DUPLICATE_EMAIL",
-        "DUPLICATE_LOCAL_ID", "DUPLICATE_MFA_ENROLLMENT_ID", "DYNAMIC_LINK_NOT_ACTIVATED",
-        "EMAIL_CHANGE_NEEDS_VERIFICATION", "FORBIDDEN_CLAIM", "INSUFFICIENT_PERMISSION", "INVALID_APP_CREDENTIAL",
-        "INVALID_APP_ID", "INVALID_ARGUMENT", "INVALID_AUTHENTICATOR_RESPONSE", "INVALID_BLOCKING_FUNCTION",
-        "INVALID_CERT_HASH", "INVALID_CLAIMS", "INVALID_CODE", "INVALID_CONFIG", "INVALID_CONFIG_ID",
-        "INVALID_CONTINUE_URI", "INVALID_CREDENTIAL_ID", "INVALID_CREDENTIAL_OR_PROVIDER_ID", "INVALID_CUSTOM_TOKEN",
-        "INVALID_DISPLAY_NAME", "INVALID_DURATION", "INVALID_DYNAMIC_LINK_DOMAIN", "INVALID_EMAIL",
-        "INVALID_GRANT_TYPE", "INVALID_HOSTING_LINK_DOMAIN", "INVALID_IDENTIFIER", "INVALID_ISSUER",
-        "INVALID_MESSAGE_PAYLOAD", "INVALID_MFA_ENROLLMENT_ID", "INVALID_MFA_PENDING_CREDENTIAL",
-        "INVALID_MFA_PHONE_NUMBER", "INVALID_NAME", "INVALID_NEW_EMAIL", "INVALID_OAUTH_CLIENT_ID",
-        "INVALID_PAGE_SELECTION", "INVALID_PENDING_TOKEN", "INVALID_PHONE_NUMBER", "INVALID_PROJECT_ID",
-        "INVALID_PROVIDER_ID",
-        "INVALID_RECAPTCHA_ACTION", "INVALID_RECAPTCHA_ENFORCEMENT_STATE", "INVALID_RECAPTCHA_SCORE",
-        "INVALID_RECAPTCHA_TOKEN", "INVALID_RECAPTCHA_VERSION", "INVALID_RECIPIENT_EMAIL", "INVALID_REQ_TYPE",
-        "INVALID_SENDER", "INVALID_SERVICE_ACCOUNT", "INVALID_SESSION_INFO", "INVALID_TEMPORARY_PROOF",
-        "INVALID_TENANT_ID", "INVALID_TESTING_PHONE_NUMBER", "INVALID_VERIFICATION_PROOF",
-        "LOCAL_ID_LIST_EXCEEDS_LIMIT", "MFA_ENROLLMENT_NOT_FOUND", "MISSING_ANDROID_PACKAGE_NAME",
-        "MISSING_APP_CREDENTIAL", "MISSING_APP_TOKEN", "MISSING_AUTHENTICATOR_RESPONSE", "MISSING_CLIENT_IDENTIFIER",
-        "MISSING_CLIENT_TYPE", "MISSING_CODE", "MISSING_CONFIG", "MISSING_CONTINUE_URI", "MISSING_CUSTOM_TOKEN",
-        "MISSING_DISPLAY_NAME", "MISSING_EMAIL", "MISSING_GRANT_TYPE", "MISSING_IDENTIFIER", "MISSING_ID_TOKEN",
-        "MISSING_IOS_APP_TOKEN", "MISSING_IOS_BUNDLE_ID", "MISSING_ISSUER", "MISSING_LOCAL_ID",
-        "MISSING_MFA_ENROLLMENT_ID", "MISSING_MFA_PENDING_CREDENTIAL", "MISSING_NEW_EMAIL", "MISSING_OAUTH_CLIENT_ID",
-        "MISSING_OAUTH_CLIENT_SECRET", "MISSING_OOB_CODE", "MISSING_PASSWORD", "MISSING_PHONE_NUMBER",
-        "MISSING_PROVIDER_ID", "MISSING_RAW_ID", "MISSING_RECAPTCHA_TOKEN", "MISSING_RECAPTCHA_VERSION",
-        "MISSING_REFRESH_TOKEN", "MISSING_REQ_TYPE", "MISSING_SESSION_INFO", "MISSING_USER_ACCOUNT", "NOT_FOUND",
-        "PASSKEY_CHALLENGE_TIMEOUT", "PASSKEY_CREDENTIAL_NOT_FOUND", "PASSKEY_ENROLLMENT_NOT_FOUND", "PASSKEY_EXISTS",
-        "PASSKEY_LIMIT_EXCEEDED", "PASSKEY_NOT_ENABLED", "PASSWORD_DOES_NOT_MEET_REQUIREMENTS",
-        "PASSWORD_LOGIN_DISABLED", "PERMISSION_DENIED", "PHONE_NUMBER_EXISTS", "PROJECT_DISABLED",
-        "PROJECT_NOT_FOUND", "PROVIDER_ALREADY_LINKED", "RECAPTCHA_NOT_ENABLED", "REJECTED_CREDENTIAL",
-        "RESET_PASSWORD_EXCEED_LIMIT", "RESOURCE_EXHAUSTED", "SECOND_FACTOR_EXISTS", "SECOND_FACTOR_LIMIT_EXCEEDED",
-        "SESSION_EXPIRED", "TENANT_DELETED", "TENANT_DISABLED", "TENANT_ID_MISMATCH", "TENANT_NOT_FOUND",
-        "TOO_MANY_ENROLLMENT_ATTEMPTS", "TOTP_CHALLENGE_TIMEOUT", "UNAUTHENTICATED", "UNAUTHORIZED_DOMAIN",
-        "UNEXPECTED_PARAMETER", "UNSUPPORTED_FIRST_FACTOR", "UNSUPPORTED_SECOND_FACTOR", "UNSUPPORTED_TENANT_OPERATION",
-        "UNVERIFIED_EMAIL",
-        "USER_CANCELLED", "USER_NOT_DISABLED",
+    /// The evidence for the answer. Messages that aren't codes have the name `message` in the table.
+    private var evidence: Evidence? {
+        let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
+        return FirebaseProvider.evidence.ofError(code, detail)
+            ?? FirebaseProvider.evidence.ofError("message", message)
+    }
+
+    /// The codes that can be ordered beside those of the documentation: all that the table of evidence has.
+    private static let furtherCodes = FirebaseProvider.evidence.names(of: .error)
+        .subtracting(documentedCodes + ["message"]).sorted()
+    private static let documentedCodes = [
+        "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_ID_TOKEN", "INVALID_REFRESH_TOKEN",
+        "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "EMAIL_EXISTS", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",
+        "INVALID_LOGIN_CREDENTIALS", "INVALID_IDP_RESPONSE", "FEDERATED_USER_ID_ALREADY_LINKED",
+        "MISSING_OR_INVALID_NONCE", "OPERATION_NOT_ALLOWED", "TOO_MANY_ATTEMPTS_TRY_LATER", "QUOTA_EXCEEDED",
+        "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
     ]
 
     /// Returns the errors that can be ordered: the codes of the service's documentation, and others that it has.
     /// <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(
-            [
-                "TOKEN_EXPIRED", "USER_DISABLED", "USER_NOT_FOUND", "INVALID_ID_TOKEN", "INVALID_REFRESH_TOKEN",
-                "CREDENTIAL_TOO_OLD_LOGIN_AGAIN", "EMAIL_EXISTS", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",
-                "INVALID_LOGIN_CREDENTIALS", "INVALID_IDP_RESPONSE", "FEDERATED_USER_ID_ALREADY_LINKED",
-                "MISSING_OR_INVALID_NONCE", "OPERATION_NOT_ALLOWED", "TOO_MANY_ATTEMPTS_TRY_LATER", "QUOTA_EXCEEDED",
-                "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
-            ], others: FirebaseError.furtherCodes
+            documentedCodes, others: furtherCodes
         ) { order, _ in
             FirebaseError(
                 order.name, order.description, status: order.name == "INTERNAL_ERROR" ? 500 : 400,
@@ -123,7 +91,7 @@ struct FirebaseError: Error, Sendable {
             error["status"] = .string(statusName)
         }
         if !details.isEmpty { error["details"] = .array(details) }
-        return FirebaseProvider.json(["error": .object(error)], status: status).diagnosed(diagnosis)
+        return FirebaseProvider.json(["error": .object(error)], status: status).diagnosed(diagnosis).known(by: evidence)
     }
 }
 

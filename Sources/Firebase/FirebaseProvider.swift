@@ -14,6 +14,7 @@ import Worlds
 package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUnsigned, HasUserDirectories, ExportsData,
     ExtendsWorlds, TakesUnseeded, ExplainsValues, StartsSeeds
 {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "firebase", title: "Firebase Authentication", section: FirebaseSection.self,
         rows: UserPool.rowTypes + [
@@ -27,7 +28,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
                 "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
                 "apiSpec": "/emulator/openapi.json",
             ] as JSONValue
-        ]), changes: [emailEnumerationProtection]
+        ]), changes: [emailEnumerationProtection], evidence: evidence
     ) { daemon in
         // Firebase's Admin SDKs read a host and a port, without a scheme:
         // https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks

@@ -176,7 +176,7 @@ extension FirebaseProvider {
             // Production's message isn't documented.
             throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
-                Diagnosis("sessionId isn't the one whose SHA-256 began this sign-in at the handler"))
+                Diagnosis("this isn't the sessionId whose SHA-256 the app sent to the handler: send that one"))
         }
         fields["providerId"] = flow.providerId
         return flow

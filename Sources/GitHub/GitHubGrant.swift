@@ -5,8 +5,6 @@ import Time
 import Worlds
 
 // This file has people's grants to apps, with their codes and tokens.
-// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#creating-multiple-tokens-for-oauth-apps
-// https://docs.github.com/authentication/keeping-your-account-and-data-secure/token-expiration-and-revocation
 //
 // Quirks: an app may have ten tokens for the same person and scopes; the eleventh revokes the oldest. If ten were made
 // within an hour, GitHub asks the person again. A token that isn't used for a year is revoked.
@@ -47,8 +45,7 @@ struct GitHubGrant: GrantToClient {
     static let ratePeriod = TimeSpan.hours(1)
     /// The time after which an unused token is revoked.
     static let unusedLimit = TimeSpan.days(365)
-    /// The least time between two recorded uses, so that most calls of the API change no token. Not documented: GitHub
-    /// only says "one year".
+    /// The least time between two recorded uses, so that most calls of the API change no token.
     static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
@@ -223,7 +220,6 @@ extension TableReading where Self: ~Copyable {
 /// The form of GitHub's tokens: a prefix for the kind, random characters, and their checksum.
 ///
 /// The checksum is CRC-32 of the random characters, in base 62 with the alphabet `0-9A-Za-z`, six digits.
-/// <https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/>
 package enum GitHubToken {
     package enum Kind: String, CaseIterable, Sendable {
         case personal = "ghp_"
@@ -232,8 +228,7 @@ package enum GitHubToken {
         case installation = "ghs_"
         case refresh = "ghr_"
 
-        /// The number of random characters before the checksum. Refresh tokens have 76 characters after the prefix; how
-        /// these are divided isn't documented.
+        /// The number of random characters before the checksum. Refresh tokens have 76 characters after the prefix.
         package var length: Int { self == .refresh ? 70 : 30 }
 
         /// The kind, in a sentence after "it is".

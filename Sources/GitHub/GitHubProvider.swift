@@ -7,15 +7,15 @@ import Time
 import Worlds
 
 /// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
-/// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps>
 package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, ExplainsValues, StartsSeeds {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "github", title: "GitHub", section: GitHubSection.self, profile: GitHubProfile.self,
         rows: GitHubGrant.rows + [
             TokenTimes.self, Session.self, RequestCount.self, DeviceAuthorization.self, UserCodeEntries.self,
         ], values: [LastTokenID.self],
         changes: [callbackIssuer, codeChallenges, refreshableTokens, oauthAppRefresh]
-            + apiVersions.map(\.support)
+            + apiVersions.map(\.support), evidence: evidence
     ) { daemon in
         [
             (name: "GITHUB_BASE_URL", value: "\(daemon)/\(host)"),
@@ -57,7 +57,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
 
     package var endpoints: [Endpoint] {
         webEndpoints + calls.flatMap { restEndpoints($0) } + [
-            Endpoint("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) },
+            Endpoint("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) }
+                .known(by: GitHubProvider.ownPicture),
             .revocations(
                 of: name, "Lets people remove an app in their settings at GitHub; the app's webhook is told.",
                 told: [
@@ -76,7 +77,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         func enterprise(_ path: String) -> Endpoint {
             Endpoint(endpoint.method, [GitHubProvider.host], path, step: endpoint.step, cors: .any, traits) {
                 try serve(endpoint, $0, isEnterprise: true)
-            }.remarks(endpoint.remarks)
+            }.remarks(endpoint.remarks).known(by: endpoint.evidence)
         }
         var served = [
             Endpoint(
@@ -84,7 +85,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 cors: .any, traits
             ) {
                 try serve(endpoint, $0, isEnterprise: false)
-            }.remarks(endpoint.remarks),
+            }.remarks(endpoint.remarks).known(by: endpoint.evidence),
             enterprise(GitHubProvider.enterprisePrefix + endpoint.path),
         ]
         if endpoint.path == "/" { served.append(enterprise(GitHubProvider.enterprisePrefix)) }
@@ -92,50 +93,67 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return served
     }
 
+    private static let ownPage = Evidence.chosen("the page is our own: GitHub's pages aren't copied")
+
     private var webEndpoints: [Endpoint] {
         let (host, signIn) = ([GitHubProvider.host], GitHubSignIn(github: self))
+        let ownPage = GitHubProvider.ownPage
+        func oauth(_ section: String) -> Evidence {
+            .documented("https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#\(section)")
+        }
+        let discovery = Evidence.documented("https://docs.github.com/apps/github-authentication-discovery-endpoints")
         let authorization = EndpointTraits.authorization(errors: OAuthError.ofAuthorizations)
         return [
             Endpoint(
                 "GET", host, "/login/oauth/authorize", title: "the authorization request", authorization
-            ) { try signIn.authorize($0, $0.request.queryForm) },
+            ) { try signIn.authorize($0, $0.request.queryForm) }
+            .known(by: oauth("1-request-a-users-github-identity")),
             Endpoint(
                 "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization,
-                signIn.decide),
+                signIn.decide
+            ).known(by: ownPage),
             Endpoint(
                 "POST", host, "/login/oauth/access_token", title: "redeem a code, refresh, or ask for a device's token",
                 .api(OAuthError.ofTokens), token
             ).step { exchange in
                 // GitHub doesn't ask for grant_type.
                 exchange.notes.request["granttype"] == nil ? Step(.redemption, "redeem code") : nil
-            },
+            }.known(by: oauth("2-users-are-redirected-back-to-your-site-by-github")),
             Endpoint(
                 "POST", host, "/login/device/code", title: "begin the device flow",
-                step: Step(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode),
+                step: Step(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode
+            ).known(by: oauth("step-1-app-requests-the-device-and-user-verification-codes-from-github")),
             Endpoint(
                 "GET", host, "/login/device", title: "the page for a device's code",
-                step: Step(.page, "open the device page"), .page, devicePage),
+                step: Step(.page, "open the device page"), .page, devicePage
+            ).known(by: ownPage),
             Endpoint(
-                "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice),
+                "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice
+            ).known(by: ownPage),
             Endpoint(
                 "POST", host, "/login/device/confirmation", step: Step(.decision, "answer the page"), .page,
-                decideDevice),
-            Endpoint("GET", host, "/login", .page, signInPage),
-            Endpoint("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession),
-            Endpoint("POST", host, "/logout", .page, endSession),
-            Endpoint("GET", host, "/signup", .page, signUpPage),
-            Endpoint("POST", host, "/signup", .page, signUp),
-            Endpoint("GET", host, "/settings/applications", .page, connections),
-            Endpoint("GET", host, "/settings/connections/applications/:client", .page, connection),
-            Endpoint("POST", host, "/settings/connections/applications/:client", .page, revokeConnection),
+                decideDevice
+            ).known(by: ownPage),
+            Endpoint("GET", host, "/login", .page, signInPage).known(by: ownPage),
+            Endpoint("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession)
+                .known(by: ownPage),
+            Endpoint("POST", host, "/logout", .page, endSession).known(by: ownPage),
+            Endpoint("GET", host, "/signup", .page, signUpPage).known(by: ownPage),
+            Endpoint("POST", host, "/signup", .page, signUp).known(by: ownPage),
+            Endpoint("GET", host, "/settings/applications", .page, connections).known(by: ownPage),
+            Endpoint("GET", host, "/settings/connections/applications/:client", .page, connection).known(by: ownPage),
+            Endpoint("POST", host, "/settings/connections/applications/:client", .page, revokeConnection)
+                .known(by: ownPage),
             Endpoint(
                 "GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any, .api,
                 GitHubProvider.discovery
-            ),
+            ).known(by: discovery),
             Endpoint(
                 "GET", host, "/login/oauth/.well-known/openid-configuration", cors: .any, .api,
-                GitHubProvider.discovery),
-            Endpoint("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() },
+                GitHubProvider.discovery
+            ).known(by: discovery),
+            Endpoint("GET", host, "/login/oauth/.well-known/jwks", cors: .any) { _ in GitHubProvider.keySet() }
+                .known(by: .chosen("GitHub signs nothing for OAuth apps, so there are no keys")),
         ]
     }
 
@@ -162,7 +180,6 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             return try context.response(
                 to: answer, caller.viewer, rate: caller.rate, version: versions.first)
         } catch let error as RESTRefusal {
-            // Whether GitHub checks the address first isn't documented.
             return try context.response(to: error.answer, .anonymous, rate: nil, version: nil)
         }
     }
@@ -171,7 +188,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
     /// Refuses a request that is too large. The API answers as to a body that it can't read, the token endpoints with
-    /// their own error, other hosts with a page. Not documented.
+    /// their own error, other hosts with a page.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -193,8 +210,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return exchange.world.client(ofToken: token, GitHubGrant.self)
     }
 
-    /// Revokes all grants of a deleted account. Whether GitHub sends webhooks then isn't documented; none are sent
-    /// here.
+    /// Revokes all grants of a deleted account. No webhooks are sent.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
@@ -220,10 +236,8 @@ extension GitHubProvider: OffersTrials {
 
 // GET /.well-known/oauth-authorization-server/login/oauth, /login/oauth/.well-known/openid-configuration
 // and /login/oauth/.well-known/jwks
-// https://docs.github.com/apps/github-authentication-discovery-endpoints
 //
-// Quirks: this is in public preview. GitHub gives OAuth apps no ID tokens, so the key set is empty here. The keys in
-// GitHub's, and every member of its documents, aren't documented.
+// Quirks: this is in public preview. GitHub gives OAuth apps no ID tokens, so the key set is empty here.
 
 extension GitHubProvider {
     private static let document = DiscoveryDocument(Texts.discovery)
@@ -240,10 +254,13 @@ extension GitHubProvider {
 // GET https://avatars.githubusercontent.com/u/ID: the picture at `avatar_url`.
 
 extension GitHubProvider {
+    private static let ownPicture = Evidence.chosen("the picture is our own: people's pictures aren't copied")
+
     static func avatar(_ exchange: Exchange) -> Response {
         guard let id = UInt32(exchange.parameters["id"] ?? "") else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
                 .diagnosed(Diagnosis("the address of a picture ends with a person's number"))
+                .known(by: ownPicture)
         }
         return Avatar.response(of: "avatar:\(id)")
     }

@@ -1,6 +1,7 @@
+import EmulatorCore
 import OAuth
 
-/// A scope of OAuth apps: <https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps>.
+/// A scope of OAuth apps.
 struct GitHubScope: Hashable, Sendable {
     static let user = GitHubScope("user")
     static let readUser = GitHubScope("read:user")
@@ -49,7 +50,7 @@ struct GitHubScopes: Hashable, Sendable {
         self.init(normalizing: scopes.reduce(0) { $0 | GitHubScopes.bit(of: $1) })
     }
 
-    /// Reads names separated by spaces or commas. Unknown ones are dropped; how GitHub treats them isn't documented.
+    /// Reads names separated by spaces or commas. Unknown ones are dropped.
     init(_ text: String) {
         let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
         self.init(names: names.map { String(Substring($0)) })

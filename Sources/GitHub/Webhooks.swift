@@ -7,11 +7,9 @@ import OAuth
 import EmulatorCore
 
 // The webhook `github_app_authorization` is sent when a person revokes a GitHub App.
-// https://docs.github.com/webhooks/webhook-events-and-payloads#github_app_authorization
-// https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
 //
-// Quirks: OAuth apps have none. A failed delivery isn't repeated. Whether an app that deletes a grant itself also gets
-// one isn't documented; here, only a person's own revocation is reported.
+// Quirks: OAuth apps have none. A failed delivery isn't repeated. Only a person's own revocation is reported, not an
+// app's.
 
 /// A webhook that is ready to be sent.
 struct GitHubWebhook: Sendable {
@@ -66,7 +64,6 @@ final class WebhookSender: Sendable {
     func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void = { _ in }) {
         queue.async {
             do throws(OutgoingRequest.Failure) {
-                // GitHub waits ten seconds for an answer.
                 let answer = try OutgoingRequest.send(
                     "POST", to: webhook.url, contentType: "application/json", headers: webhook.headers,
                     body: webhook.body, seconds: 10)

@@ -5,7 +5,6 @@ import OAuth
 import Time
 
 // GET /o/oauth2/v2/auth
-// https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters
 //
 // Quirks: an invalid request ends at Google's own page, "Error 400: redirect_uri_mismatch". Redirect URIs are compared
 // exactly. The callback has scope, authuser, prompt and, recently, iss beside the code. A refresh token is issued with
@@ -152,7 +151,6 @@ struct GoogleSignIn: PersonPagesFlow {
                 issuer: google.issuer(exchange), client: request.client.id, account: account, details: approved.details,
                 issuedAt: approved.at, accessToken: approved.accessToken, code: approved.code)
             do { response.append("id_token", try token.minted(exchange)) } catch {
-                // The name is RFC 6749's: Google's isn't documented.
                 return failed(
                     exchange, request, "server_error", "the ID token can't be signed: \(error.description)")
             }
@@ -169,10 +167,9 @@ struct GoogleSignIn: PersonPagesFlow {
     ) -> Response {
         var response = answer(exchange, request)
         response.append("state", exchange.redirectState(request.state)?.value)
-        // A callback in public logs has: state=…&error_subtype=access_denied&error=interaction_required
         if error == "interaction_required" { response.append("error_subtype", "access_denied") }
         response.append("error", error)
-        return deliver(response, request).diagnosed(Diagnosis(reason))
+        return deliver(response, request).diagnosed(Diagnosis(reason)).known(by: GoogleProvider.evidence.ofError(error))
     }
 
     private func answer(_ exchange: Exchange, _ request: AuthorizationRequest) -> AuthorizationResponse {
@@ -205,7 +202,6 @@ extension GoogleProvider {
     /// Returns Google's page for a person who may not use this app; `nil` if the person may.
     func blocked(_ client: GoogleClient, _ scopes: GoogleScopes, _ account: Account) -> Response? {
         if let domain = client.organization, !account.google.isAt(domain, orAny: false) {
-            // https://github.com/googlesamples/google-services/issues/404
             return page(
                 GoogleError(
                     "org_internal", "This client is restricted to users within its organization.", status: 403,
@@ -214,11 +210,10 @@ extension GoogleProvider {
                         expected: "one whose hostedDomain is \(Diagnosis.quote(domain))",
                         "the client's \"organization\" in the seed keeps others out")))
         }
-        // A person who only signs in needn't be a test user: https://github.com/MomenSherif/react-oauth/issues/126
+        // A person who only signs in needn't be a test user.
         guard client.publishingStatus == .testing, !scopes.optional.isEmpty,
             !client.testUsers.contains(account.id)
         else { return nil }
-        // https://github.com/koush/scrypted/issues/1282
         return page(
             GoogleError(
                 "access_denied",
@@ -235,6 +230,7 @@ extension GoogleProvider {
     /// Returns Google's own page, for errors that aren't sent to the redirect URI.
     func page(_ error: GoogleError) -> Response {
         pages.problem(
-            error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description)
+            error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description
+        ).known(by: error.evidence)
     }
 }

@@ -4,7 +4,6 @@ import JSON
 import OAuth
 
 /// A checked request to the authorization endpoint.
-/// <https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters>
 struct AuthorizationRequest: CheckedAuthorization {
     let client: GoogleClient
     let redirectURI: String
@@ -28,7 +27,6 @@ struct AuthorizationRequest: CheckedAuthorization {
     var isSilent: Bool { prompts.contains("none") }
     var asksForConsent: Bool { prompts.contains("consent") || form["approval_prompt"] == "force" }
     var isOffline: Bool { form["access_type"] == "offline" || client.type.isInstalled }
-    /// <https://developers.google.com/identity/protocols/oauth2/web-server#incrementalAuth>
     var includesGrantedScopes: Bool { form["include_granted_scopes"] == "true" }
 
     /// Checks a request. Missing parameters are reported before wrong ones, and response_type first
@@ -78,10 +76,8 @@ struct AuthorizationRequest: CheckedAuthorization {
 
     private static func checkNonce(_ form: Form, _ types: Set<String>) throws(GoogleError) {
         if types.contains("id_token"), (form["nonce"] ?? "").isEmpty {
-            // The requirement is documented, the words aren't.
             throw .missing("nonce", Diagnosis("nonce is missing: response_type id_token requires one"))
         }
-        // https://github.com/odoo/odoo/pull/91443, https://github.com/google/google-api-javascript-client/issues/299
         guard types == ["token"], form["nonce"] != nil else { return }
         throw GoogleError(
             "invalid_request", "Parameter not allowed for this message type: nonce",
@@ -97,7 +93,6 @@ struct AuthorizationRequest: CheckedAuthorization {
             throw .invalidValue(of: "approval_prompt", prompt, expected: "auto or force")
         }
         let text = form["prompt"] ?? ""
-        // https://github.com/thephpleague/oauth2-google/issues/42
         if form["approval_prompt"] != nil, !text.isEmpty {
             throw GoogleError(
                 "invalid_request", "Conflict params: approval_prompt and prompt",
@@ -108,8 +103,7 @@ struct AuthorizationRequest: CheckedAuthorization {
             prompts.contains(where: { !["none", "consent", "select_account"].contains($0) })
                 || prompts.contains("none") && prompts.count > 1
         else { return }
-        // The words are from https://github.com/googleapis/google-api-php-client/issues/2444. That "none" must be the
-        // only value is OpenID Connect's rule.
+        // That "none" must be the only value is OpenID Connect's rule.
         throw GoogleError(
             "invalid_request", "Invalid parameter value for prompt: Invalid prompt: \(text)",
             Diagnosis(
@@ -119,7 +113,6 @@ struct AuthorizationRequest: CheckedAuthorization {
 
     private static func refusal(of fault: CodeChallenge.Fault) -> GoogleError {
         switch fault {
-        // https://github.com/supabase/auth-js/issues/669
         case .method(let name):
             GoogleError(
                 "invalid_request",
@@ -127,7 +120,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 Diagnosis(
                     received: "code_challenge_method \(Diagnosis.quote(name))", expected: "plain or S256",
                     "write it in this way"))
-        // This is RFC 7636's rule; the words aren't documented.
+        // This is RFC 7636's rule.
         case .challenge:
             GoogleError(
                 "invalid_request", nil,
@@ -136,7 +129,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     }
 
     /// Returns the response mode: the query for a code alone, the fragment for tokens, unless a form is requested. The
-    /// discovery document lists the modes; the answer to a wrong one isn't documented.
+    /// discovery document lists the modes.
     private static func mode(_ form: Form, _ types: Set<String>) throws(GoogleError) -> ResponseMode {
         let usual: ResponseMode = types == ["code"] ? .query : .fragment
         guard let name = form["response_mode"], !name.isEmpty else { return usual }
@@ -149,8 +142,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     }
 }
 
-// Google's errors about an authorization request's redirect_uri. The words are those of public reports; words without a
-// source are marked. https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
+// Google's errors about an authorization request's redirect_uri:
+// https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
 
 extension GoogleClient {
     /// Returns the redirect URI of a request, if the browser may be redirected to it.
@@ -175,12 +168,11 @@ extension GoogleClient {
     /// Returns the error of a web address; `nil` if there is none.
     private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
         guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
-        // https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/491
         guard let address = WebAddress(uri) else {
             return invalid(uri, "Missing authority", "send an absolute URL: https://HOST/PATH")
         }
         if address.isLoopback { return type == .web || type == .desktop ? nil : loopbackRefusal(uri) }
-        // With both parameters it works: https://github.com/omniauth/omniauth-google-oauth2/pull/291.
+        // With both parameters it works.
         if address.isPrivate, form["device_id"] == nil || form["device_name"] == nil {
             return GoogleError(
                 "invalid_request", "device_id and device_name are required for private IP: \(uri)",
@@ -188,7 +180,6 @@ extension GoogleClient {
                     received: "redirect_uri \(Diagnosis.quote(uri))",
                     "Google takes no private address, whatever is registered: use localhost or a public name"))
         }
-        // https://github.com/OHIF/Viewers/issues/2253
         if address.isIPAddress, !address.isPrivate {
             return invalid(uri, "Raw IP addresses not allowed", "use localhost or a public name")
         }
@@ -204,12 +195,10 @@ extension GoogleClient {
     private func loopbackRefusal(_ uri: String) -> GoogleError {
         let received = "redirect_uri \(Diagnosis.quote(uri))"
         guard type != .device else {
-            // https://github.com/google/googleapis.dart/issues/436
             return GoogleError(
                 "invalid_request", "Localhost URI is not allowed for 'NATIVE_DEVICE' client type.",
                 Diagnosis(received: received, "a client of type device signs in by POST /device/code"))
         }
-        // https://github.com/browserslist/browserslist-ga/issues/43
         return GoogleError(
             "invalid_request",
             "The loopback flow has been blocked in order to keep users secure. Follow the Loopback IP Address flow migration "
@@ -227,7 +216,6 @@ extension GoogleClient {
         switch scheme {
         case "http", "https": return nil
         case "" where uri == "postmessage": return mismatch(uri)
-        // https://github.com/MaikuB/flutter_appauth/issues/100
         case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
         // This URI names no origin.
         case "storagerelay": return mismatch(uri)
@@ -235,7 +223,6 @@ extension GoogleClient {
         default: break
         }
         if uri.utf8.dropFirst(scheme.utf8.count + 1).starts(with: "//".utf8) {
-            // https://github.com/expo/expo/issues/9090
             return invalid(
                 uri, "Custom schemes cannot have authority",
                 "write one slash after the colon: \(scheme):/oauth2redirect")
@@ -244,14 +231,12 @@ extension GoogleClient {
         case .ios: return nil
         case .android where !schemes.isEmpty: return nil
         case .android:
-            // https://github.com/Juby210/SwiftBackupPrem/issues/1
             return GoogleError(
                 "invalid_request", "Custom URI scheme is not enabled for your Android client.",
                 Diagnosis(
                     received: received,
                     "set \"customURIScheme\": true for \"\(id)\" in the seed, as in Google's console"))
         case .web, .desktop, .device:
-            // https://github.com/capacitor-community/generic-oauth2/issues/242
             return GoogleError(
                 "invalid_request", "Custom scheme URIs are not allowed for '\(type.nameInErrors)' client type.",
                 Diagnosis(received: received, "use a client of type ios or android for an app's scheme"))
@@ -265,14 +250,12 @@ extension GoogleClient {
             received: "redirect_uri \(Diagnosis.quote(uri))",
             "the out-of-band flow is gone: redirect to the loopback address with a client of type desktop")
         guard type == .web else {
-            // https://github.com/simonw/google-drive-to-sqlite/issues/41
             return GoogleError(
                 "invalid_request",
                 "The out-of-band (OOB) flow has been blocked in order to keep users secure. Follow the Out-of-Band (OOB) flow "
                     + "migration guide linked in the developer docs below to migrate your app to an alternative method.",
                 diagnosis)
         }
-        // https://github.com/joshcarty/google-searchconsole/issues/69
         return GoogleError(
             "redirect_uri_mismatch",
             "The redirect URI in the request, \(uri), can only be used by a Client ID for native application. It is not allowed "
@@ -313,7 +296,6 @@ extension GoogleClient {
             diagnosis = diagnosis.mended(
                 byMerging: ["google": ["clients": [["clientID": .string(id), "redirectURIs": [.string(uri)]]]]])
         }
-        // https://github.com/googleapis/google-api-php-client/issues/2559
         return GoogleError(
             "redirect_uri_mismatch",
             "You can't sign in to this app because it doesn't comply with Google's OAuth 2.0 policy. If you're the app developer, "

@@ -32,34 +32,41 @@ extension GoogleProvider {
             Endpoint(
                 "GET", hosts, "/.well-known/web-identity",
                 title: hosts == ["google.com"] ? "where the browser finds FedCM's config file" : nil, step: setUp, .api,
-                webIdentity)
+                webIdentity
+            ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-well-known"))
         }
         return wellKnown + [
             Endpoint(
-                "GET", host, GoogleProvider.configPath, title: "FedCM's config file", step: setUp, .api, dialogConfig),
+                "GET", host, GoogleProvider.configPath, title: "FedCM's config file", step: setUp, .api, dialogConfig
+            ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-config-file")),
             Endpoint(
                 "GET", host, GoogleProvider.accountsPath, title: "the accounts in the browser's dialog",
-                step: Step(.discovery, "list accounts in the browser's dialog"), .api, dialogAccounts),
+                step: Step(.discovery, "list accounts in the browser's dialog"), .api, dialogAccounts
+            ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-accounts-endpoint")),
             Endpoint(
                 "GET", host, GoogleProvider.metadataPath, title: "a client's privacy policy and terms", step: setUp,
-                cors: .any, .api, clientMetadata),
+                cors: .any, .api, clientMetadata
+            ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-client-id-metadata-endpoint")),
             Endpoint(
                 "POST", host, GoogleProvider.assertionPath, title: "the credential of the browser's dialog",
                 step: Step(.authorization, "browser's own dialog (FedCM)"), cors: .any, keys: [.google],
                 .api(GoogleError.ofAssertions, mints: .google)
-            ) { exchange in try answerDialog(exchange) { try assertion(exchange, $0) } },
+            ) { exchange in try answerDialog(exchange) { try assertion(exchange, $0) } }
+            .known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-id-assertion-endpoint")),
             Endpoint(
                 "POST", host, GoogleProvider.disconnectPath, title: "a page ends a person's consent by the browser",
                 step: Step(.revocation, "take consent back"), cors: .any, .api
-            ) { exchange in try answerDialog(exchange) { try disconnect(exchange, $0) } },
+            ) { exchange in try answerDialog(exchange) { try disconnect(exchange, $0) } }
+            .known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-disconnect-endpoint")),
             Endpoint(
                 "GET", host, GoogleProvider.loginPath, title: "the page to sign in at Google",
-                step: Step(.page, "open page"), .page, loginPage),
+                step: Step(.page, "open page"), .page, loginPage
+            ).known(by: GoogleProvider.ownPage),
         ]
     }
 
-    /// Answers the well-known file: <https://w3c-fedid.github.io/FedCM/#idp-api-well-known>. A browser demands the last
-    /// two members because the config file names an endpoint for clients' metadata.
+    /// Answers the well-known file. A browser demands the last two members because the config file names an endpoint
+    /// for clients' metadata.
     private func webIdentity(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -68,7 +75,7 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the config file: <https://w3c-fedid.github.io/FedCM/#idp-api-config-file>.
+    /// Answers the config file.
     private func dialogConfig(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -81,7 +88,7 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the accounts: <https://w3c-fedid.github.io/FedCM/#idp-api-accounts-endpoint>. The ID is `sub`.
+    /// Answers the accounts. The ID is `sub`.
     private func dialogAccounts(_ exchange: Exchange) -> Response {
         if let refusal = GoogleProvider.refusalOfPages(exchange) { return refusal.dialogResponse }
         let accounts = exchange.world.read { tables in
@@ -109,8 +116,7 @@ extension GoogleProvider {
             ? response.noted(Note("there is no account to sign in: seed one, or add it with POST accounts")) : response
     }
 
-    /// Answers a client's links: <https://w3c-fedid.github.io/FedCM/#idp-api-client-id-metadata-endpoint>. A seed's
-    /// client has none.
+    /// Answers a client's links. A seed's client has none.
     private func clientMetadata(_ exchange: Exchange) -> Response {
         do throws(GoogleError) { _ = try client(named: exchange.request.queryForm["client_id"] ?? "") } catch {
             return error.dialogResponse
@@ -118,7 +124,7 @@ extension GoogleProvider {
         return GoogleProvider.json([:])
     }
 
-    /// Answers the person's choice with a credential: <https://w3c-fedid.github.io/FedCM/#idp-api-id-assertion-endpoint>.
+    /// Answers the person's choice with a credential.
     private func assertion(_ exchange: Exchange, _ request: BrowserSignIn) throws -> Response {
         let decision = try exchange.decision(
             provider: name, client: request.client.id, interaction: request.interaction)
@@ -152,7 +158,7 @@ extension GoogleProvider {
         return GoogleProvider.json(["token": .string(token)])
     }
 
-    /// Ends a person's grant: <https://w3c-fedid.github.io/FedCM/#idp-api-disconnect-endpoint>.
+    /// Ends a person's grant.
     private func disconnect(_ exchange: Exchange, _ request: BrowserSignIn) throws -> Response {
         let hint = request.form["account_hint"] ?? ""
         guard let account = try endGrant(of: hint, to: request.client, exchange) else {
@@ -210,7 +216,7 @@ extension GoogleProvider {
 }
 
 extension GoogleError {
-    /// The errors of the ID assertion: <https://w3c-fedid.github.io/FedCM/#idp-api-error-response>.
+    /// The errors of the ID assertion.
     static let ofAssertions = EndpointTraits.Errors(
         ["invalid_request", "unauthorized_client", "access_denied", "server_error", "temporarily_unavailable"],
         isOpen: true
@@ -223,6 +229,6 @@ extension GoogleError {
     /// The answer to a browser. Browsers read the error's name in `error`, and older ones in `code`.
     fileprivate var dialogResponse: Response {
         GoogleProvider.json(["error": ["error": .string(name), "code": .string(name)]], status: status)
-            .diagnosed(diagnosis)
+            .diagnosed(diagnosis).known(by: GoogleProvider.evidence.ofError(name))
     }
 }

@@ -4,9 +4,8 @@ import JSON
 import OAuth
 
 // GET /gsi/client at accounts.google.com: Google Identity Services, the script that web pages load, and the paths that
-// it requests.
-// https://developers.google.com/identity/gsi/web/reference/js-reference,
-// https://developers.google.com/identity/oauth2/web/reference/js-reference
+// it requests. The part for tokens and codes is described at
+// https://developers.google.com/identity/oauth2/web/reference/js-reference.
 //
 // Ours is `Assets/gsi.js`. Google documents none of the paths that the script requests; their names are those in public
 // reports (https://github.com/MomenSherif/react-oauth/issues/98).
@@ -14,6 +13,9 @@ import OAuth
 extension GoogleProvider {
     static let selectPath = "/gsi/select"
     static let oneTapPath = "/gsi/iframe"
+
+    private static let scriptsPath = Evidence.chosen(
+        "the paths that Google's script requests aren't documented; their names are those in public reports")
 
     var browserScript: [Endpoint] {
         let host = [GoogleProvider.host]
@@ -26,28 +28,32 @@ extension GoogleProvider {
                 .browserScript(
                     Scripts.gsi,
                     [GoogleProvider.host, GoogleProvider.tokenHost].map { .string(exchange.address.base(of: $0)) })
-            },
+            }.known(by: .documented("https://developers.google.com/identity/gsi/web/reference/js-reference")),
             Endpoint(
                 "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
                 step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
-            ) { try button.authorize($0, $0.request.queryForm) },
+            ) { try button.authorize($0, $0.request.queryForm) }.known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
                 step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
-                button.decide),
+                button.decide
+            ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
                 step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
-            ) { try oneTap.authorize($0, $0.request.queryForm) },
+            ) { try oneTap.authorize($0, $0.request.queryForm) }.known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
-                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google), oneTap.decide),
+                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google), oneTap.decide
+            ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "GET", host, "/gsi/status", title: "whether a page may use the script",
-                step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus),
+                step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus
+            ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, "/gsi/revoke", title: "an app's page takes a person's consent back",
-                step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage),
+                step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage
+            ).known(by: GoogleProvider.scriptsPath),
         ]
     }
 
@@ -62,6 +68,7 @@ extension GoogleProvider {
         } catch {
             let reason = error.name == "invalid_client" ? "invalid_client" : "unregistered_origin"
             return GoogleProvider.json(["reason": .string(reason)], status: 403).diagnosed(error.diagnosis)
+                .known(by: GoogleProvider.evidence.ofError(reason))
         }
         let (hasPeople, isOrdered) = exchange.world.read { tables in
             let ordered = tables.value(OutcomeQueue.self).queued.contains {
@@ -104,7 +111,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the error of a hint at nobody. It isn't documented.
+    /// Returns the error of a hint at nobody.
     static func unknownHint(_ hint: String, at client: GoogleClient) -> GoogleError {
         GoogleError(
             "invalid_hint", nil,
@@ -163,8 +170,7 @@ extension GoogleClient {
         return origin
     }
 
-    /// Returns the error of an origin. The words are those of public reports:
-    /// <https://github.com/kanikaa-3018/contest_onlinejudge/pull/25>.
+    /// Returns the error of an origin.
     private static func originMismatch(_ origin: String, expected: String?, _ advice: String) -> GoogleError {
         GoogleError(
             "origin_mismatch",

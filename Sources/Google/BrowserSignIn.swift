@@ -82,10 +82,12 @@ struct ButtonSignIn: PersonPagesFlow {
             let status = GoogleError.statusesOfPageErrors.first { $0.name == error }?.status ?? 400
             return google.page(GoogleError(error, nil, status: status, diagnosis))
         }
-        switch request.mode {
-        case .popup: return request.message(JSONObject([("error", "user_cancel")])).diagnosed(diagnosis)
-        case .redirect: return Response.redirect(to: "\(request.origin.text)/").diagnosed(diagnosis)
-        }
+        let response =
+            switch request.mode {
+            case .popup: request.message(JSONObject([("error", "user_cancel")]))
+            case .redirect: Response.redirect(to: "\(request.origin.text)/")
+            }
+        return response.diagnosed(diagnosis).known(by: .chosen("nothing public says what follows a cancel"))
     }
 
     func hint(_ request: BrowserSignIn, _ exchange: Exchange) -> String? {
@@ -162,7 +164,6 @@ extension GoogleProvider {
             issuer: issuer(exchange), client: request.client.id, account: account, details: details, issuedAt: now,
             identifier: identifier)
         do { return try token.minted(exchange) } catch {
-            // The name is RFC 6749's: Google's isn't documented.
             throw GoogleError(
                 "server_error", nil, status: 500,
                 Diagnosis("the ID token can't be signed: \(error.description)"))
@@ -293,6 +294,7 @@ struct OneTapSignIn: AuthorizationFlow {
 
     private func frame(_ request: BrowserSignIn, ended reason: String, _ diagnosis: Diagnosis) -> Response {
         frame(request, JSONObject([("reason", .string(reason))])).diagnosed(diagnosis)
+            .known(by: GoogleProvider.evidence.ofError(reason))
     }
 
     private func framed(_ request: BrowserSignIn, _ title: String, message: JSONValue?, _ content: [HTML]) -> Response {

@@ -6,7 +6,6 @@ import Time
 import Worlds
 
 // POST https://oauth2.googleapis.com/device/code, the page https://www.google.com/device, and polls at the token endpoint
-// https://developers.google.com/identity/protocols/oauth2/limited-input-device
 //
 // Quirks: the page's address is called verification_url, not verification_uri. Polls are answered with 428 while no
 // decision was made, and with 403 if they are early or the person cancelled. Only a few scopes may be requested.
@@ -19,8 +18,7 @@ extension GoogleProvider {
     private static let realm = issuer
     private static let pollInterval = TimeSpan.seconds(5)
 
-    /// The scopes that devices may request:
-    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#allowedscopes>
+    /// The scopes that devices may request.
     private static let deviceScopes: Set<String> = Set(
         GoogleScopes(["openid", "email", "profile"]).names
             + ["drive.appdata", "drive.file", "youtube", "youtube.readonly"].map {
@@ -34,7 +32,6 @@ extension GoogleProvider {
             let asked = GoogleScopes(text: form["scope"] ?? "")
             guard !asked.names.isEmpty else { throw GoogleError.missing("scope") }
             if let other = asked.names.first(where: { !GoogleProvider.deviceScopes.contains($0) }) {
-                // https://github.com/hickford/git-credential-oauth/issues/38
                 throw GoogleError(
                     "invalid_scope", "Invalid device flow scope: \(other)",
                     Diagnosis(
@@ -64,7 +61,6 @@ extension GoogleProvider {
         }
         let client = try client(named: id)
         guard client.type == .device else {
-            // https://github.com/anxdpanic/plugin.video.youtube/issues/325
             throw GoogleError(
                 "invalid_client",
                 "Only clients of type 'TVs and Limited Input devices' can use the OAuth 2.0 flow for TV and Limited-Input Device "
@@ -77,7 +73,6 @@ extension GoogleProvider {
     /// Refuses other clients than devices at the token endpoint.
     func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
         guard client.type != .device else { return }
-        // https://github.com/anxdpanic/plugin.video.youtube/issues/325
         throw GoogleError(
             "invalid_client", "Invalid client type.", status: 401,
             Diagnosis(
@@ -97,14 +92,12 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns Google's error for a poll:
-    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-6:-handle-responses-to-polling-requests>
+    /// Returns Google's error for a poll.
     static func deviceRefusal(_ refusal: OAuthRefusal) -> GoogleError {
         switch refusal.name {
         case "authorization_pending":
             GoogleError(refusal.name, "Precondition Required", status: 428, refusal.diagnosis)
         case "slow_down", "access_denied": GoogleError(refusal.name, "Forbidden", status: 403, refusal.diagnosis)
-        // Google's answer to an expired code isn't documented: this is RFC 8628's name.
         case "expired_token": GoogleError(refusal.name, nil, refusal.diagnosis)
         default: GoogleError("invalid_grant", "Malformed device code.", refusal.diagnosis)
         }

@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// An error answer of Google's token endpoint (<https://developers.google.com/identity/protocols/oauth2/web-server>) or
-/// authorization page (<https://support.google.com/accounts/answer/16668185>). The diagnosis is sent beside it.
+/// An error answer of Google's token endpoint or authorization page. The diagnosis is sent beside it, and
+/// `Assets/evidence.tsv` has the sources.
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
@@ -20,15 +20,14 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Returns the error of a missing parameter: <https://github.com/googleapis/google-api-nodejs-client/issues/3089>,
-    /// <https://github.com/googleworkspace/node-samples/issues/79>.
+    /// Returns the error of a missing parameter.
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
             "invalid_request", "Missing required parameter: \(parameter)",
             diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
     }
 
-    /// Returns the error of an unknown value: <https://github.com/googleworkspace/php-samples/issues/44>.
+    /// Returns the error of an unknown value.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
@@ -49,6 +48,8 @@ struct GoogleError: Error, Sendable {
         return error
     }
 
+    var evidence: Evidence? { GoogleProvider.evidence.ofError(name, description) }
+
     var jsonResponse: Response { response(isNamed: true) }
 
     /// Returns the response. It has `error` only if `isNamed`.
@@ -57,7 +58,7 @@ struct GoogleError: Error, Sendable {
         if isNamed { body["error"] = .string(name) }
         body["error_description"] = description.map { .string($0) }
         body["error_uri"] = uri.map { .string($0) }
-        let response = GoogleProvider.json(.object(body), status: status)
+        let response = GoogleProvider.json(.object(body), status: status).known(by: evidence)
         // A poll before the person has decided is no mistake.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
@@ -74,8 +75,7 @@ struct GoogleError: Error, Sendable {
         ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
     /// The errors of the endpoint for device codes. For too many requests, the member is `error_code` instead of
-    /// `error`:
-    /// <https://developers.google.com/identity/protocols/oauth2/limited-input-device#step-2:-handle-the-authorization-server-response>.
+    /// `error`.
     static let ofDeviceCodes = EndpointTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
     ) { order, exchange in
@@ -84,6 +84,7 @@ struct GoogleError: Error, Sendable {
             return GoogleError(order.name, order.description, status: status, order.diagnosis).jsonResponse
         }
         return GoogleProvider.json(["error_code": .string(order.name)], status: 403).diagnosed(order.diagnosis)
+            .known(by: GoogleProvider.evidence.ofError(order.name))
     }
     static let ofRevocation = ordered([("invalid_token", 400, "Token expired or revoked")])
     static func ofTokenInfo(isNamed: Bool) -> EndpointTraits.Errors {
@@ -103,7 +104,7 @@ struct GoogleError: Error, Sendable {
     }
 
     /// The errors that end at Google's own page if they are ordered, with their statuses. All others are sent to the
-    /// redirect URI. <https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors>
+    /// redirect URI.
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),
@@ -114,8 +115,7 @@ struct GoogleError: Error, Sendable {
     ]
 }
 
-/// An error of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>. The messages are those of
-/// public reports.
+/// An error of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>.
 struct APIError: Error, Sendable {
     let code: Int
     let status: String
@@ -140,8 +140,8 @@ struct APIError: Error, Sendable {
         "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
 
-    /// Returns the error of a request without credentials: <https://github.com/Clancey/simple_auth/issues/97>,
-    /// <https://github.com/googleapis/google-api-php-client/issues/1528>
+    /// Returns the error of a request without credentials. Its list is described at
+    /// <https://github.com/Clancey/simple_auth/issues/97>.
     static func noCredential(_ diagnosis: Diagnosis) -> APIError {
         let message = "Request is missing required authentication credential. \(expected)"
         var error = APIError(401, "UNAUTHENTICATED", message, diagnosis)
@@ -150,8 +150,8 @@ struct APIError: Error, Sendable {
         return error
     }
 
-    /// Returns the error of invalid credentials: <https://github.com/googleapis/google-api-php-client/issues/1391>,
-    /// <https://github.com/GeneralTask/task-manager/pull/997>
+    /// Returns the error of invalid credentials. Its list is described at
+    /// <https://github.com/googleapis/google-api-php-client/issues/1391>.
     static func invalidCredential(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             401, "UNAUTHENTICATED", "Request had invalid authentication credentials. \(expected)", diagnosis)
@@ -183,6 +183,7 @@ struct APIError: Error, Sendable {
             ]
         }
         var response = GoogleProvider.json(["error": .object(error)], status: code).diagnosed(diagnosis)
+            .known(by: GoogleProvider.evidence.ofError(status, message))
         if let challenge {
             let realm = #"Bearer realm="https://accounts.google.com/""#
             response.headers.append((name: "WWW-Authenticate", value: realm + challenge))
@@ -197,8 +198,8 @@ struct APIError: Error, Sendable {
         return APIError.invalidCredential(order.diagnosis).response
     }
 
-    /// Returns the error of missing scopes: <https://github.com/kwent/react-google-contacts/issues/6>. Google's
-    /// challenge lists all sufficient scopes; here it lists those of sign-in.
+    /// Returns the error of missing scopes. Google's challenge lists all sufficient scopes; here it lists those of
+    /// sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

@@ -30,13 +30,10 @@ struct GoogleGrant: GrantToClient {
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
     /// The index of refresh tokens by grant.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
-    /// The most refresh tokens of a grant. One more revokes the oldest:
-    /// <https://developers.google.com/identity/protocols/oauth2#expiration>.
+    /// The most refresh tokens of a grant. One more revokes the oldest.
     static let refreshTokenLimit = 100
     /// The lifetime of a grant to an app in testing, if it has other scopes than those of sign-in: seven days from the
-    /// consent, which `refresh_token_expires_in` gives as 604799
-    /// (<https://developers.google.com/identity/protocols/oauth2#expiration>,
-    /// <https://support.google.com/cloud/answer/15549945>).
+    /// consent, which `refresh_token_expires_in` gives as 604799.
     static let testingLifetime = TimeSpan.seconds(604_799)
     /// The most scopes of a grant. If there are more, only the latest are kept.
     static let scopeLimit = 500
@@ -131,7 +128,7 @@ enum GoogleToken {
 /// Scopes in the order in which they were requested: <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
 /// Quirks: `email` and `profile` may be requested by these names, and are written as URLs in answers. They include
-/// `openid`, even if it wasn't requested (<https://github.com/requests/requests-oauthlib/issues/387>).
+/// `openid`, even if it wasn't requested.
 struct GoogleScopes: Codable, Sendable {
     private static let prefix = "https://www.googleapis.com/auth/"
 
@@ -158,8 +155,7 @@ struct GoogleScopes: Codable, Sendable {
         name == "openid" || name.hasPrefix("https://") || name.hasPrefix("http://")
     }
 
-    /// Google's sentence about unknown scopes; `nil` if there are none. <https://github.com/markbates/goth/issues/445>,
-    /// <https://github.com/google/oauth2l/issues/89>.
+    /// Google's sentence about unknown scopes; `nil` if there are none.
     var fault: String? {
         let invalid = names.filter { !GoogleScopes.isKnown($0) }
         guard !invalid.isEmpty else { return nil }
@@ -239,7 +235,6 @@ struct GoogleScopes: Codable, Sendable {
 }
 
 // POST https://oauth2.googleapis.com/revoke
-// https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke
 //
 // Quirks: either token ends the whole grant. An older address accepts GET.
 

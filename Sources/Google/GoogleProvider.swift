@@ -6,13 +6,13 @@ import Time
 import Worlds
 
 /// Google's sign-in, as far as OpenID Connect and Firebase need it.
-/// <https://developers.google.com/identity/openid-connect/openid-connect>
 package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "google", title: "Google", section: GoogleSection.self, profile: GoogleProfile.self,
-        rows: GoogleGrant.rows + [DeviceAuthorization.self], changes: [outOfBand]
+        rows: GoogleGrant.rows + [DeviceAuthorization.self], changes: [outOfBand], evidence: evidence
     ) { daemon in
         [
             (name: "GOOGLE_BASE_URL", value: "\(daemon)/\(host)"),
@@ -49,6 +49,21 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
+    static let ownPage = Evidence.chosen("the page is our own: the provider's pages aren't copied")
+    private static let oldAddress = Evidence.chosen("an older address, which answers as the present one does")
+    private static let authorization = Evidence.documented(
+        "https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters")
+    private static let exchange = Evidence.documented(
+        "https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code")
+    private static let revocation = Evidence.documented(
+        "https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke")
+    private static let deviceFlow = Evidence.documented(
+        "https://developers.google.com/identity/protocols/oauth2/limited-input-device")
+    private static let profile = Evidence.documented(
+        "https://developers.google.com/identity/openid-connect/openid-connect#obtaininguserprofileinformation")
+    private static let publicKeys = Evidence.documented(
+        "https://developers.google.com/identity/sign-in/web/backend-auth#verify-the-integrity-of-the-id-token")
+
     private var authorizations: [Endpoint] {
         let (host, signIn) = ([GoogleProvider.host], GoogleSignIn(google: self))
         let traits = EndpointTraits.authorization(
@@ -58,8 +73,10 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             Endpoint(
                 "GET", host, "/.well-known/openid-configuration", title: "the discovery document", cors: .any, .api,
                 discovery
-            ),
-            Endpoint("GET", host, "/.well-known/risc-configuration", cors: .any, .api, securityConfiguration),
+            ).known(
+                by: .documented("https://developers.google.com/identity/openid-connect/openid-connect#discovery")),
+            Endpoint("GET", host, "/.well-known/risc-configuration", cors: .any, .api, securityConfiguration)
+                .known(by: .documented("https://developers.google.com/identity/protocols/risc")),
             Endpoint(
                 "GET", host, GoogleProvider.authorizePath, title: "the authorization request", keys: [.google], traits
             ) {
@@ -67,13 +84,14 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             }.step { exchange in
                 exchange.request.queryForm["redirect_uri"].flatMap(JavaScriptOrigin.init(relay:)) == nil
                     ? nil : Step(.authorization, "pop-up of Google Identity Services")
-            },
+            }.known(by: GoogleProvider.authorization),
             Endpoint("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
                 try signIn.authorize($0, $0.request.queryForm)
-            },
+            }.known(by: GoogleProvider.oldAddress),
             Endpoint(
                 "POST", host, GoogleProvider.authorizePath, title: "the answer of the consent page", keys: [.google],
-                traits, signIn.decideOrAuthorize),
+                traits, signIn.decideOrAuthorize
+            ).known(by: GoogleProvider.authorization),
         ]
     }
 
@@ -85,16 +103,24 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             .api(GoogleError.ofTokenInfo(isNamed: version.namesErrors))
         }
         return [
-            Endpoint("POST", host, "/o/oauth2/token", keys: [.google], token, self.token),
-            Endpoint("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) },
-            Endpoint("POST", host, "/o/oauth2/revoke", cors: .any, revocation, revokeByPost),
+            Endpoint("POST", host, "/o/oauth2/token", keys: [.google], token, self.token)
+                .known(by: .reported("https://github.com/natelindev/tsdav/issues/130", on: "2022-09")),
+            Endpoint("GET", host, "/o/oauth2/revoke", cors: .any, revocation) { try revoke($0, $0.request.queryForm) }
+                .known(
+                    by: .reported("https://github.com/google/google-api-javascript-client/issues/59", on: "2015-01")),
+            Endpoint("POST", host, "/o/oauth2/revoke", cors: .any, revocation, revokeByPost)
+                .known(by: GoogleProvider.oldAddress),
             Endpoint(
                 "POST", tokenHost, "/token", title: "redeem a code, refresh, or ask for a device's token", cors: .any,
                 keys: [.google], token, self.token
-            ).remarks(remarks),
-            Endpoint("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost),
-            Endpoint("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token),
-            Endpoint("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token, self.token),
+            ).remarks(remarks).known(by: GoogleProvider.exchange),
+            Endpoint("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost)
+                .known(by: GoogleProvider.revocation),
+            Endpoint("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token)
+                .known(by: GoogleProvider.oldAddress),
+            Endpoint("POST", apiHost, "/oauth2/v4/token", cors: .any, keys: [.google], token, self.token)
+                .known(
+                    by: .recorded("https://github.com/googleapis/google-api-php-client/issues/1417", on: "2018-04")),
         ]
             + ["GET", "POST"].flatMap { method in
                 TokenInfoVersion.allCases.map { version in
@@ -102,7 +128,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                         method, version == .current ? tokenHost : apiHost, version.rawValue,
                         title: method == "GET" && version == .current ? "check a token" : nil, cors: .any,
                         keys: [.google], info(version)
-                    ) { tokenInfo($0, version) }
+                    ) { tokenInfo($0, version) }.known(by: version.evidence)
                 }
             }
     }
@@ -115,21 +141,23 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return [
             Endpoint(
                 "POST", [GoogleProvider.tokenHost], "/device/code", title: "begin the device flow", step: asked, codes,
-                deviceCode),
-            Endpoint("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode),
+                deviceCode
+            ).known(by: GoogleProvider.deviceFlow),
+            Endpoint("POST", [GoogleProvider.host], "/o/oauth2/device/code", step: asked, codes, deviceCode)
+                .known(by: GoogleProvider.oldAddress),
             Endpoint(
                 "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page
             ) {
                 devicePages.enterCode($0)
-            },
+            }.known(by: GoogleProvider.ownPage),
             Endpoint(
                 "POST", host, GoogleProvider.devicePath,
                 step: Step(.decision, "answer the device page"), .page
-            ) { try devicePages.decide($0) },
+            ) { try devicePages.decide($0) }.known(by: GoogleProvider.ownPage),
             // This is the address that Google shows on devices.
             Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page) {
                 .redirect(to: $0.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)
-            },
+            }.known(by: .reported("https://github.com/anxdpanic/plugin.video.youtube/issues/256", on: "2021-12")),
         ]
     }
 
@@ -141,22 +169,27 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         let people = Endpoint(
             "GET", [GoogleProvider.peopleHost], "/v1/people/me", title: "who signed in, by the People API",
             step: person,
-            cors: .any, old, personOfToken)
+            cors: .any, old, personOfToken
+        ).known(by: .documented("https://developers.google.com/people/api/rest/v1/people/get"))
         return [people]
             + ["GET", "POST"].flatMap { method in
                 let title = method == "GET" ? "who signed in" : nil
                 return [
                     Endpoint(
                         method, [GoogleProvider.userInfoHost], "/v1/userinfo", title: title, cors: .any, traits
-                    ) { userInfo($0) },
+                    ) { userInfo($0) }.known(by: GoogleProvider.profile),
                     Endpoint(method, apiHost, "/oauth2/v3/userinfo", title: title, cors: .any, traits) {
                         userInfo($0)
-                    },
-                    Endpoint(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) },
+                    }.known(by: GoogleProvider.oldAddress),
+                    Endpoint(method, apiHost, "/oauth2/v1/userinfo", cors: .any, old) { userInfo($0, .v1) }
+                        .known(by: GoogleProvider.oldAddress),
                     Endpoint(method, apiHost, "/oauth2/v2/userinfo", title: title, cors: .any, old) {
                         userInfo($0, .v2)
-                    },
-                    Endpoint(method, apiHost, "/userinfo/v2/me", step: person, cors: .any, old) { userInfo($0, .v2) },
+                    }.known(by: GoogleProvider.oldAddress),
+                    Endpoint(method, apiHost, "/userinfo/v2/me", step: person, cors: .any, old) { userInfo($0, .v2) }
+                        .known(
+                            by: .reported(
+                                "https://github.com/googleapis/google-api-php-client/issues/2420", on: "2023-03")),
                 ]
             }
     }
@@ -166,10 +199,12 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return [
             Endpoint(
                 "GET", host, "/oauth2/v3/certs", title: "the keys of ID tokens", cors: .any, keys: [.google],
-                .keySet(.google), GoogleProvider.keySet),
+                .keySet(.google), GoogleProvider.keySet
+            ).known(by: GoogleProvider.publicKeys),
             Endpoint(
                 "GET", host, "/oauth2/v1/certs", cors: .any, keys: [.google], .certificates(.google),
-                GoogleProvider.certificates),
+                GoogleProvider.certificates
+            ).known(by: GoogleProvider.publicKeys),
         ]
     }
 
@@ -187,7 +222,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
             return GoogleError("invalid_request", "Bad Request", diagnosis).jsonResponse
         }
-        return pages.problem(400, "Error 400: invalid_request", diagnosis)
+        return page(GoogleError("invalid_request", nil, diagnosis))
     }
 
     static func json(_ value: JSONValue, status: Int = 200) -> Response {
@@ -230,8 +265,8 @@ extension GoogleProvider {
         host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
     ]
 
-    /// Returns Google's page for an unknown address. For an unknown method, the API hosts answer the same
-    /// (<https://github.com/googleapis/oauth2client/issues/750>), and the host of the sign-in pages answers 405.
+    /// Returns Google's page for an unknown address. For an unknown method, the API hosts answer the same, and the host
+    /// of the sign-in pages answers 405.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path) = (exchange.address.host ?? "", exchange.address.path)
         // The paths below belong to Firebase.
@@ -266,12 +301,11 @@ extension GoogleProvider {
             "html", [("lang", "en")], .tag("head", [], .tag("meta", [("charset", "utf-8")]), .tag("title", [], title)),
             .tag("body", [], .tag("p", [], text)))
         return Response(status: status, contentType: "text/html; charset=UTF-8", body: page.document)
-            .diagnosed(diagnosis)
+            .diagnosed(diagnosis).known(by: evidence.ofError(String(status), title))
     }
 }
 
 // GET https://accounts.google.com/.well-known/openid-configuration, and the keys
-// https://developers.google.com/identity/openid-connect/openid-connect#discovery
 //
 // Quirk: the keys are published in two forms, a key set at /oauth2/v3/certs and certificates at /oauth2/v1/certs.
 
@@ -294,6 +328,7 @@ extension GoogleProvider {
             )
         } catch {
             return json(["error": "internal"], status: 500).diagnosed(Diagnosis(error.description))
+                .known(by: evidence.ofError("internal"))
         }
     }
 

@@ -7,13 +7,12 @@ import Recordings
 import Time
 
 // POST https://oauth2.googleapis.com/token
-// https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code
 //
 // Quirks: JSON and a query are accepted as well as a form; this isn't documented, but clients use it. expires_in is
 // 3599. Refresh tokens aren't replaced when they are used, and are only issued with access_type=offline. With
 // `audience`, which Google's SDK for iOS sends, the ID token is for another client, and a new sign-in also has a
-// `server_code` for it. The grant type is checked first: a body that can't be read leads to "Invalid grant_type: "
-// (https://github.com/natelindev/tsdav/issues/130). The rest of the order isn't documented.
+// `server_code` for it. The grant type is checked first: a body that can't be read leads to "Invalid grant_type: ". The
+// rest of the order isn't documented.
 
 extension GoogleProvider {
     /// The device flow's grant type before RFC 8628, with `code` instead of `device_code`:
@@ -59,7 +58,6 @@ extension GoogleProvider {
     private func authenticate(_ request: Request, _ form: Form) throws(GoogleError) -> GoogleClient {
         let credentials = ClientCredentials(request) { form[$0] }
         guard let id = credentials.id, !id.isEmpty else {
-            // https://github.com/openid/AppAuth-iOS/issues/226
             throw GoogleError(
                 "invalid_request", "Could not determine client ID from request.",
                 Diagnosis("client_id is missing: send it in the form, or by Basic authentication"))
@@ -67,7 +65,6 @@ extension GoogleProvider {
         let client = try client(named: id)
         guard let expected = client.secret else { return client }
         guard credentials.secret?.isEmpty == false else {
-            // https://github.com/openid/AppAuth-JS/issues/91
             throw GoogleError(
                 "invalid_request", "client_secret is missing.",
                 Diagnosis(
@@ -92,9 +89,11 @@ extension GoogleProvider {
         let audience = try self.audience(form, of: client)
         let request = Redemption.Request(
             code: code, client: client.id, redirectURI: form["redirect_uri"],
-            codeVerifier: form["code_verifier"], exchange: exchange.id)
+            codeVerifier: form["code_verifier"].flatMap { $0.isEmpty ? nil : $0 }, exchange: exchange.id)
         // Google's order isn't documented.
-        let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier]) {
+        let redemption = Redemption(
+            checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier, .noStrayVerifier]
+        ) {
             GoogleProvider.redirectURI($0, fits: $1, client)
         }
         let issued: Issued
@@ -125,7 +124,6 @@ extension GoogleProvider {
     private func audience(_ form: Form, of client: GoogleClient) throws(GoogleError) -> GoogleClient? {
         guard let id = form["audience"], !id.isEmpty, id != client.id else { return nil }
         guard let audience = clients[id] else {
-            // https://github.com/Cap-go/capacitor-social-login/issues/159
             throw GoogleError(
                 "invalid_audience", "Audience is not a valid client ID.",
                 Diagnosis(
@@ -133,7 +131,6 @@ extension GoogleProvider {
                     "no such client is seeded\(clients.hint(for: id))"))
         }
         if let own = client.projectNumber, let other = audience.projectNumber, own != other {
-            // https://github.com/react-native-google-signin/google-signin/issues/571
             throw GoogleError(
                 "invalid_audience", "The audience client and the client need to be in the same project.",
                 Diagnosis(
@@ -160,7 +157,6 @@ extension GoogleProvider {
             return GoogleError(
                 "invalid_grant", "Malformed auth code.",
                 Diagnosis(exchange.reason(againstUnknownCode: request.code, GoogleGrant.self)))
-        // https://github.com/ruby-oauth/oauth2/issues/554
         case .otherClient:
             return GoogleError("unauthorized_client", "Unauthorized", status: 401, Diagnosis(failure.reason))
         case .redirectURIMismatch(let expected):
@@ -171,7 +167,13 @@ extension GoogleProvider {
                     expected: expected.map { Diagnosis.quote($0) } ?? "none, or one of the backend's own",
                     "send the one that began the sign-in"))
         case .codeVerifier:
-            let text = request.codeVerifier == nil ? "Missing code verifier." : "Invalid code verifier."
+            let code = exchange.world.read { $0.find(AuthorizationCode<GoogleGrant>.self, request.code) }
+            let text =
+                switch (code?.challenge, request.codeVerifier) {
+                case (nil, _): "code_verifier or verifier is not needed."
+                case (_, nil): "Missing code verifier."
+                default: "Invalid code verifier."
+                }
             return GoogleError("invalid_grant", text, Diagnosis(failure.reason))
         case .used, .expired, .noAccount:
             return GoogleError("invalid_grant", "Bad Request", Diagnosis(failure.reason))
@@ -191,7 +193,6 @@ extension GoogleProvider {
         let issued = try exchange.world.update { tables -> Issued? in
             guard let (token, grant, account) = tables.working(text, .refresh, GoogleGrant.self) else { return nil }
             guard token.client == client.id else {
-                // https://github.com/googleapis/google-api-dotnet-client/issues/2802
                 throw GoogleError(
                     "unauthorized_client", "Unauthorized", status: 401,
                     Diagnosis("the refresh token was given to \(Diagnosis.quote(token.client))"))
@@ -200,7 +201,6 @@ extension GoogleProvider {
             var details = token.details
             if let wanted {
                 guard wanted.isSubset(of: details.scopes) else {
-                    // https://github.com/kelproject/pykube/issues/86
                     throw GoogleError(
                         "invalid_scope", "Bad Request",
                         Diagnosis(
@@ -295,7 +295,6 @@ extension GoogleProvider {
                 issuer: issuer(exchange), client: audience?.id ?? client.id, app: client.id, account: issued.account,
                 details: issued.details, issuedAt: issued.at, accessToken: issued.accessToken)
             do { body["id_token"] = .string(try token.minted(exchange)) } catch {
-                // Google's client libraries retry on this name; the status and the description aren't documented.
                 throw GoogleError(
                     "internal_failure", nil, status: 500,
                     Diagnosis("the ID token can't be signed: \(error.description)"))
@@ -311,7 +310,6 @@ extension GoogleProvider {
 }
 
 /// The claims of Google's ID token, in Google's order.
-/// <https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload>
 struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
@@ -327,9 +325,7 @@ struct IDToken: Sendable {
     var accessToken: String?
     /// The code beside it, for `c_hash`.
     var code: String?
-    /// The `jti`, which tokens of Google's script for browsers have together with `nbf`:
-    /// <https://developers.google.com/identity/gsi/web/reference/js-reference#credential>. That `nbf` is five minutes
-    /// before `iat` isn't documented.
+    /// The `jti`, which tokens of Google's script for browsers have together with `nbf`.
     var identifier: String?
 
     var claims: JSONObject {

@@ -6,11 +6,9 @@ import OAuth
 import Time
 
 // GET https://openidconnect.googleapis.com/v1/userinfo and https://www.googleapis.com/oauth2/v3/userinfo
-// https://developers.google.com/identity/openid-connect/openid-connect#obtaininguserprofileinformation
 //
 // Quirks: versions 1 and 2 at www.googleapis.com have `id` and `verified_email`, and refuse as Google's APIs do;
-// version 2 also has the list `errors`. A token without a scope of sign-in is refused like a missing one
-// (https://github.com/googleapis/google-api-nodejs-client/issues/3900; for version 3 that isn't documented).
+// version 2 also has the list `errors`. A token without a scope of sign-in is refused like a missing one.
 
 extension GoogleProvider {
     enum UserInfoVersion: Sendable {
@@ -56,7 +54,6 @@ extension GoogleProvider {
 }
 
 // GET https://people.googleapis.com/v1/people/me
-// https://developers.google.com/people/api/rest/v1/people/get
 //
 // Quirks: personFields is required. The resource's name is "people/" and the person's number. Other people aren't
 // served, and of all fields there are only names, addresses and pictures.
@@ -113,7 +110,6 @@ extension GoogleProvider {
         }
         let text = query["personFields"] ?? ""
         let fields = Set((text.isEmpty ? mask : split(text)).map(String.init))
-        // https://github.com/googleapis/google-api-nodejs-client/issues/989
         guard !fields.isEmpty else {
             throw APIError(
                 400, "INVALID_ARGUMENT",
@@ -170,7 +166,6 @@ extension GoogleProvider {
 }
 
 // GET and POST https://oauth2.googleapis.com/tokeninfo
-// https://developers.google.com/identity/sign-in/web/backend-auth#calling-the-tokeninfo-endpoint
 //
 // Quirks: every value is a string. Versions 1 and 2 at www.googleapis.com have other names, and numbers; refusals of
 // versions 2 and 3 there have no `error`. An access token may be in the header Authorization: Google's library for
@@ -186,11 +181,19 @@ enum TokenInfoVersion: String, CaseIterable, Sendable {
     /// Whether members have the names and types from before OpenID Connect.
     var isOld: Bool { self == .v1 || self == .v2 }
 
-    /// Whether a refusal has `error` beside `error_description`. Those of versions 2 and 3 don't:
-    /// <https://github.com/googleapis/google-api-go-client/issues/403>,
-    /// <https://github.com/flutter/flutter/issues/56060>. The others do:
-    /// <https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521>.
+    /// Whether a refusal has `error` beside `error_description`. Those of versions 2 and 3 don't.
     var namesErrors: Bool { self == .current || self == .v1 }
+
+    var evidence: Evidence {
+        switch self {
+        case .current:
+            .documented(
+                "https://developers.google.com/identity/sign-in/web/backend-auth#calling-the-tokeninfo-endpoint")
+        case .v1: .recorded("https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521", on: "2018-08")
+        case .v2: .reported("https://github.com/EddyVerbruggen/cordova-plugin-googleplus/issues/521", on: "2018-08")
+        case .v3: .recorded("https://github.com/flutter/flutter/issues/56060", on: "2020-04")
+        }
+    }
 }
 
 extension GoogleProvider {
@@ -204,7 +207,6 @@ extension GoogleProvider {
             } else if let text = exchange.request.accessToken(), !text.isEmpty {
                 info = try accessTokenInfo(exchange, text, isOld: version.isOld)
             } else {
-                // The error's name isn't documented; public logs have this one.
                 throw GoogleError(
                     "invalid_token", "Either access_token, id_token, or token_handle required",
                     Diagnosis("send access_token or id_token"))

@@ -129,7 +129,8 @@ private final class Argon2Memory {
         return BLAKE2b.littleEndian(sum)
     }
 
-    /// Makes the next 128 addresses from their position.
+    /// Makes the next 128 pseudo-random references to earlier blocks, from the position in memory:
+    /// <https://datatracker.ietf.org/doc/html/rfc9106#section-3.4.1.2>.
     func makeAddresses(_ position: [UInt64]) {
         addresses.update(repeating: 0, count: 128)
         addresses.update(from: position, count: position.count)

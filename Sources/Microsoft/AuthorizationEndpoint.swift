@@ -5,10 +5,8 @@ import OAuth
 import Time
 
 // GET /TENANT/oauth2/v2.0/authorize
-// https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow#request-an-authorization-code
 //
-// Quirks: the tenant in the path says who may sign in. Without redirect_uri, one of the registered ones is used. The
-// order of the checks isn't documented.
+// Quirks: the tenant in the path says who may sign in. Without redirect_uri, one of the registered ones is used.
 
 /// The part of the path that says who may sign in.
 enum MicrosoftRealm: Sendable {
@@ -87,7 +85,7 @@ struct MicrosoftRequest: CheckedAuthorization {
     private static func refusal(of fault: CodeChallenge.Fault) -> MicrosoftError {
         switch fault {
         case .method(let name): MicrosoftError(50149, received: Diagnosis.quote(name))
-        case .challenge(let text): MicrosoftError(50147, received: Diagnosis.quote(text))
+        case .challenge(let text): MicrosoftError(501491, received: Diagnosis.quote(text))
         }
     }
 
@@ -149,10 +147,11 @@ struct MicrosoftSignIn: PersonPagesFlow {
         let text = error.description(exchange)
         guard let destination else {
             return pages(exchange).problem(
-                400, "Sorry, but we’re having trouble signing you in.", error.diagnosis, text: text)
+                400, "Sorry, but we’re having trouble signing you in.", error.diagnosis, text: text
+            ).known(by: error.evidence)
         }
         let fields = [("error", error.name), ("error_description", text), ("error_uri", error.uri)]
-        return deliver(fields, to: destination, exchange).diagnosed(error.diagnosis)
+        return deliver(fields, to: destination, exchange).diagnosed(error.diagnosis).known(by: error.evidence)
     }
 
     private func deliver(

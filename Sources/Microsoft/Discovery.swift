@@ -4,7 +4,6 @@ import JSON
 import OAuth
 
 // GET /TENANT/v2.0/.well-known/openid-configuration, the keys, the instances, and the person in Microsoft Graph.
-// https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
 //
 // Quirks: the issuer of common and organizations has {tenantid} in place of the tenant. Keys have no alg, but an issuer.
 
@@ -38,7 +37,7 @@ extension MicrosoftProvider {
         return MicrosoftProvider.json(["keys": .array(keys)], exchange)
     }
 
-    /// Returns the clouds' host names, which Microsoft's libraries ask for. The answer is that of public recordings.
+    /// Returns the clouds' host names, which Microsoft's libraries ask for.
     func instances(_ exchange: Exchange) throws -> Response {
         let text = exchange.request.queryForm["authorization_endpoint"] ?? ""
         guard let address = WebAddress(text), MicrosoftProvider.aliases.contains(address.host) else {
@@ -60,7 +59,7 @@ extension MicrosoftProvider {
             ], exchange)
     }
 
-    /// Signs the browser out: <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc#send-a-sign-out-request>.
+    /// Signs the browser out.
     func logOut(_ exchange: Exchange, _ form: Form) throws -> Response {
         if let session = exchange.session(at: name) { _ = try exchange.world.update { $0.end(session) } }
         var response = pages(exchange).notice(
@@ -123,7 +122,7 @@ extension MicrosoftProvider {
         return (account, token)
     }
 
-    /// Handles GET /v1.0/me: <https://learn.microsoft.com/en-us/graph/api/user-get>.
+    /// Handles GET /v1.0/me.
     func profile(_ exchange: Exchange) throws -> Response {
         let found = try person(exchange, needing: "user.read")
         var body = profile(of: found.account)
@@ -146,7 +145,7 @@ extension MicrosoftProvider {
         ])
     }
 
-    /// Handles /oidc/userinfo: <https://learn.microsoft.com/en-us/entra/identity-platform/userinfo>.
+    /// Handles /oidc/userinfo.
     func userInfo(_ exchange: Exchange) throws -> Response {
         let (account, token) = try person(exchange, needing: "openid")
         var body = JSONObject([("sub", .string(account.microsoft.subject(for: token.client)))])

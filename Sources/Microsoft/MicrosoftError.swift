@@ -3,9 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// An error of the sign-in service: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes>.
-///
-/// Texts that the page lacks, and the names that belong to codes, are from public reports.
+/// An error of the sign-in service.
 struct MicrosoftError: Error, Sendable {
     let code: Int
     let name: String
@@ -44,8 +42,25 @@ struct MicrosoftError: Error, Sendable {
     }
 
     var uri: String { "\(MicrosoftProvider.origin)/error?code=\(code)" }
+    var evidence: Evidence? { MicrosoftProvider.evidence.ofError("AADSTS\(code)", text) }
 
-    /// Returns the answer of an API. `invalid_client` has the status 401, as in public reports.
+    private var status: Int {
+        switch name {
+        case "invalid_client": 401
+        case "temporarily_unavailable": 503
+        default: 400
+        }
+    }
+
+    private var suberror: String? {
+        switch code {
+        case 65001: "consent_required"
+        case 700_082: "bad_token"
+        default: name == "interaction_required" ? "basic_action" : nil
+        }
+    }
+
+    /// Returns the answer of an API.
     func response(_ exchange: Exchange) -> Response {
         var body = JSONObject([
             ("error", .string(name)), ("error_description", .string(description(exchange))),
@@ -53,8 +68,8 @@ struct MicrosoftError: Error, Sendable {
             ("trace_id", .string(exchange.traceID)), ("correlation_id", .string(exchange.correlationID)),
             ("error_uri", .string(uri)),
         ])
-        body["suberror"] = code == 65001 ? "consent_required" : name == "interaction_required" ? "basic_action" : nil
-        let response = MicrosoftProvider.json(.object(body), status: name == "invalid_client" ? 401 : 400, exchange)
+        body["suberror"] = suberror.map { .string($0) }
+        let response = MicrosoftProvider.json(.object(body), status: status, exchange).known(by: evidence)
         // A poll before the person has decided is no mistake.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
@@ -109,7 +124,7 @@ struct MicrosoftGraphError: Error, Sendable {
                 + "client_id=\"\(MicrosoftScopes.graphID)\""
             response.headers.append((name: "WWW-Authenticate", value: challenge))
         }
-        return response.diagnosed(diagnosis)
+        return response.diagnosed(diagnosis).known(by: MicrosoftProvider.evidence.ofError(code, message))
     }
 
     /// The errors that can be ordered, with their statuses.

@@ -114,13 +114,12 @@ extension Transaction {
         return grant
     }
 
-    /// Makes a token of Graph or a refresh token. Their form isn't documented; only their beginnings are like Microsoft's.
+    /// Makes a token of Graph or a refresh token. Only their beginnings are like Microsoft's.
     mutating func makeToken(
         _ kind: Token<MicrosoftGrant>.Kind, _ grant: MicrosoftGrant, _ details: MicrosoftGrant.TokenDetails
     ) -> String {
         let isSPA = details.platform == .spa
         let text = (kind == .access ? "EwB" : "1.A") + Base64URL.encode(random.bytes(kind == .access ? 120 : 180))
-        // https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens#token-lifetime
         let lifetime =
             kind == .access
             ? MicrosoftProvider.accessLifetime : isSPA ? details.since + .hours(24) - now : .days(90)
@@ -152,8 +151,7 @@ extension MicrosoftProvider {
         ])
     }
 
-    /// Returns the claims of an ID token:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference>.
+    /// Returns the claims of an ID token.
     func idToken(
         _ account: Account, _ client: MicrosoftClient, scopes: [String], nonce: String?, code: String? = nil,
         _ exchange: Exchange
@@ -165,14 +163,14 @@ extension MicrosoftProvider {
             claims["name"] = .string(account.fullName)
             claims["oid"] = .string(profile.oid)
             claims["preferred_username"] = .string(profile.userPrincipalName)
+            let optional = [
+                ("given_name", account.name.given), ("family_name", account.name.family),
+                ("upn", profile.userPrincipalName),
+            ]
+            for (name, value) in optional where client.optionalClaims.contains(name) { claims[name] = .string(value) }
         }
-        let optional = [
-            ("email", account.email), ("given_name", account.name.given), ("family_name", account.name.family),
-            ("upn", profile.userPrincipalName),
-        ]
-        for (name, value) in optional
-        where client.optionalClaims.contains(name) || name == "email" && scopes.contains(name) {
-            claims[name] = .string(value)
+        if scopes.contains("email") || client.optionalClaims.contains("email") {
+            claims["email"] = .string(account.email)
         }
         claims["nonce"] = nonce.map { .string($0) }
         claims["c_hash"] = code.map { .string(Algorithm.rs256.leftHalf(of: $0)) }
@@ -181,8 +179,7 @@ extension MicrosoftProvider {
         return claims
     }
 
-    /// Returns the claims of an access token for a seeded API; without an account it is the client's own:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/access-token-claims-reference>.
+    /// Returns the claims of an access token for a seeded API; without an account it is the client's own.
     func accessToken(
         _ account: Account?, _ client: MicrosoftClient, api: MicrosoftClient, scopes: [String], tenant: String,
         _ exchange: Exchange
@@ -211,8 +208,7 @@ extension MicrosoftProvider {
         } catch { throw MicrosoftError(50000, because: Diagnosis("a token can't be signed: \(error.description)")) }
     }
 
-    /// Returns `client_info`, which Microsoft's libraries ask for; `nil` for others. It isn't documented: the members
-    /// are those that <https://github.com/AzureAD/microsoft-authentication-library-for-python> reads.
+    /// Returns `client_info`, which Microsoft's libraries ask for; `nil` for others.
     func clientInfo(_ account: Account, _ form: Form) -> String? {
         guard form["client_info"] == "1" else { return nil }
         let info: JSONValue = ["uid": .string(account.microsoft.oid), "utid": .string(account.microsoft.tenant)]

@@ -9,9 +9,11 @@ import Time
 package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
+    static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
         name: "microsoft", title: "Microsoft", section: MicrosoftSection.self, profile: MicrosoftProfile.self,
-        rows: MicrosoftGrant.rows + [DeviceAuthorization.self, BrowserSession.self], choices: []
+        rows: MicrosoftGrant.rows + [DeviceAuthorization.self, BrowserSession.self], choices: [],
+        evidence: evidence
     ) { daemon in
         [
             (name: "MICROSOFT_BASE_URL", value: "\(daemon)/\(host)"),
@@ -44,45 +46,64 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         let (api, keys) = (EndpointTraits.api(MicrosoftError.atAPI), [KeyOwner.microsoft])
         let (device, signIn) = (MicrosoftProvider.devicePath, MicrosoftSignIn(microsoft: self))
         let (person, ofGraph) = (Step(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered))
+        let (protocols, authorization, page) = ("v2-protocols-oidc", "v2-oauth2-auth-code-flow", Self.ownPage)
         return [
             Endpoint(
                 "GET", host, "/:tenant/v2.0/.well-known/openid-configuration", title: "the discovery document",
-                cors: .any, api, refusing(discovery)),
+                cors: .any, api, refusing(discovery)
+            ).known(by: .learn("\(protocols)#fetch-the-openid-configuration-document")),
             Endpoint(
                 "GET", host, "/:tenant/discovery/v2.0/keys", title: "the keys of ID tokens", cors: .any, keys: keys,
-                .keySet(.microsoft), refusing(keySet)),
+                .keySet(.microsoft), refusing(keySet)
+            ).known(by: .learn("access-tokens#validate-the-issuer")),
             Endpoint(
                 "GET", host, "/common/discovery/instance", step: Step(.discovery, "discover the instance"), cors: .any,
-                api, refusing(instances)),
+                api, refusing(instances)
+            ).known(by: Self.instanceDiscovery),
             Endpoint("GET", host, "\(v2)/authorize", title: "the authorization request", keys: keys, sent) {
                 try signIn.authorize($0, $0.request.queryForm)
-            },
+            }.known(by: .learn("\(authorization)#request-an-authorization-code")),
             Endpoint(
                 "POST", host, "\(v2)/authorize", title: "the answer of the sign-in page", keys: keys, sent,
-                signIn.authorizeByPost),
+                signIn.authorizeByPost
+            ).known(by: page),
             Endpoint(
                 "POST", host, "\(v2)/token", title: "redeem a code, refresh, or ask for an app's or a device's token",
-                cors: .any, keys: keys, .api(MicrosoftError.atAPI, mints: .microsoft), refusing(token)),
+                cors: .any, keys: keys, .api(MicrosoftError.atAPI, mints: .microsoft), refusing(token)
+            ).known(by: .learn("\(authorization)#redeem-a-code-for-an-access-token")),
             Endpoint(
                 "POST", host, "\(v2)/devicecode", title: "begin the device flow",
-                step: Step(.deviceCode, "ask for a device code"), api, refusing(deviceCode)),
-            Endpoint("GET", host, device, title: "the page for a device's code", .page) { devicePages.enterCode($0) },
+                step: Step(.deviceCode, "ask for a device code"), api, refusing(deviceCode)
+            ).known(by: .learn("v2-oauth2-device-code#device-authorization-request")),
+            Endpoint("GET", host, device, title: "the page for a device's code", .page) { devicePages.enterCode($0) }
+                .known(by: page),
             Endpoint("POST", host, device, step: Step(.decision, "answer the device page"), .page) {
                 try devicePages.decide($0)
-            },
+            }.known(by: page),
             Endpoint("GET", [MicrosoftProvider.shortHost], MicrosoftProvider.shortDevicePath, .page) {
                 .redirect(to: $0.address.url(of: MicrosoftProvider.host, device))
-            },
-            Endpoint("GET", host, "\(v2)/logout", title: "sign out", .page) { try logOut($0, $0.request.queryForm) },
-            Endpoint("POST", host, "\(v2)/logout", .page) { try logOut($0, $0.request.bodyForm) },
+            }.known(by: Self.shortDevicePage),
+            Endpoint("GET", host, "\(v2)/logout", title: "sign out", .page) { try logOut($0, $0.request.queryForm) }
+                .known(by: .learn("\(protocols)#send-a-sign-out-request")),
+            Endpoint("POST", host, "\(v2)/logout", .page) { try logOut($0, $0.request.bodyForm) }
+                .known(by: .learn("\(protocols)#send-a-sign-out-request")),
             Endpoint(
                 "GET", graph, "/v1.0/me", title: "who signed in, by Microsoft Graph", step: person, cors: .any, ofGraph,
-                refusing(profile)),
-            Endpoint("GET", graph, "/oidc/userinfo", title: "who signed in", cors: .any, ofGraph, refusing(userInfo)),
-            Endpoint("POST", graph, "/oidc/userinfo", cors: .any, ofGraph, refusing(userInfo)),
+                refusing(profile)
+            ).known(by: .documented("https://learn.microsoft.com/en-us/graph/api/user-get")),
+            Endpoint("GET", graph, "/oidc/userinfo", title: "who signed in", cors: .any, ofGraph, refusing(userInfo))
+                .known(by: .learn("userinfo")),
+            Endpoint("POST", graph, "/oidc/userinfo", cors: .any, ofGraph, refusing(userInfo))
+                .known(by: .learn("userinfo")),
             .revocations(of: name, "Lets people remove an app in their Microsoft account.") { try revoke($0, $1) },
         ]
     }
+
+    private static let ownPage = Evidence.chosen("the page is our own: Microsoft's pages aren't copied")
+    private static let instanceDiscovery = Evidence.reported(
+        "https://github.com/AzureAD/microsoft-authentication-library-for-go/issues/438", on: "2023-06")
+    private static let shortDevicePage = Evidence.recorded(
+        "https://github.com/Azure/azure-sdk-for-python/issues/32375", on: "2023-10")
 
     /// Returns a handler that answers Microsoft's errors as its APIs do.
     private func refusing(
@@ -166,7 +187,8 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         let received = "\(Diagnosis.quote(account.id)) of the tenant \(profile.tenant)"
         guard case .tenant(let tenant) = realm else { throw MicrosoftError(500208, received: received) }
         let home = profile.isPersonal ? "live.com" : "https://sts.windows.net/\(profile.tenant)/"
-        throw MicrosoftError(50020, home, tenant.name, client.id, client.name, received: received)
+        throw MicrosoftError(
+            50020, profile.userPrincipalName, home, tenant.name, client.id, client.name, received: received)
     }
 
     /// Checks the scopes of a request.
@@ -188,7 +210,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
     // MARK: - Provider
 
-    /// Refuses a request that is too large. Not documented.
+    /// Refuses a request that is too large.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard !exchange.address.path.hasSuffix("/authorize") else {
             return pages(exchange).problem(400, "Bad Request", diagnosis)
@@ -196,7 +218,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         return MicrosoftError(9002313, because: diagnosis).response(exchange)
     }
 
-    /// Refuses an unknown address, or an unknown method: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes>, 900561.
+    /// Refuses an unknown address, or an unknown method.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path, method) = (exchange.address.host, exchange.address.path, exchange.request.method)
         let received = Diagnosis.quote("\(method) \(path)")
@@ -219,4 +241,11 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
 extension MicrosoftRealm {
     var isTenant: Bool { if case .tenant = self { true } else { false } }
+}
+
+extension Evidence {
+    /// Returns the evidence of a page of the identity platform's documentation.
+    static func learn(_ page: String) -> Evidence {
+        .documented("https://learn.microsoft.com/en-us/entra/identity-platform/\(page)")
+    }
 }

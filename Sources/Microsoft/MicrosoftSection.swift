@@ -6,8 +6,7 @@ import Time
 
 /// A tenant in the seed: an organization with work or school accounts.
 struct MicrosoftTenant: SchemaObject {
-    /// The tenant of personal Microsoft accounts:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/id-token-claims-reference>.
+    /// The tenant of personal Microsoft accounts.
     static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
     let id: String
@@ -111,8 +110,7 @@ struct MicrosoftClient: SeededOAuthClient {
         return all.first { $0.1.contains { MicrosoftClient.matches(uri, $0) } }?.0
     }
 
-    /// Whether a redirect URI is a registered one. The port of `http://localhost` isn't compared:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/reply-url#localhost-exceptions>.
+    /// Whether a redirect URI is a registered one. The port of `http://localhost` isn't compared.
     private static func matches(_ uri: String, _ registered: String) -> Bool {
         if RegisteredRedirectURI(registered).matches(uri) { return true }
         guard let sent = WebAddress(uri), let known = WebAddress(registered), !sent.hasFragment else { return false }
@@ -198,7 +196,7 @@ struct MicrosoftProfile: AccountProfile {
             "The ID of the tenant that the work or school account belongs to; by default the account is a personal one."
         )
         let derived = DerivedNumber.uuid(of: "microsoft:\(account.id)")
-        // Public reports show that object IDs of personal accounts begin with zeros.
+        // Object IDs of personal accounts begin with zeros.
         let isPersonal = tenant == MicrosoftTenant.consumers
         oid =
             fields.optional("oid", .text(.guid), "The object ID; made from the id by default.")
@@ -213,7 +211,7 @@ struct MicrosoftProfile: AccountProfile {
 
     var isPersonal: Bool { tenant == MicrosoftTenant.consumers }
 
-    /// Returns the `sub` for a client: it is pairwise. How it is made isn't documented.
+    /// Returns the `sub` for a client: it is pairwise.
     func subject(for client: String) -> String {
         Base64URL.encode(Digest.sha256("microsoft.sub \(client) \(tenant) \(oid)"))
     }

@@ -8,12 +8,10 @@ import Time
 import Worlds
 
 // POST /TENANT/oauth2/v2.0/token
-// https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow#redeem-a-code-for-an-access-token
 //
 // Quirks: only the token's scopes are in the answer, without offline_access. A refresh token stays valid when it is
 // used, works for every API that the person has consented to, and brings another one. Codes for a single-page
-// application are redeemed by its script, with the header Origin, and others aren't. The order of the checks isn't
-// documented.
+// application are redeemed by its script, with the header Origin, and others aren't.
 
 /// A request for tokens by a known client.
 struct MicrosoftTokenRequest: Sendable {
@@ -116,7 +114,6 @@ extension MicrosoftProvider {
             switch failure {
             case .unknown:
                 let why = request.exchange.reason(againstUnknownCode: text, MicrosoftGrant.self)
-                // https://github.com/davidjrh/dnn.azureadprovider/issues/112
                 throw MicrosoftError(9_002_313, name: "invalid_grant", because: Diagnosis(why))
             case .used: throw MicrosoftError(54005, because: reason)
             case .redirectURIMismatch(let known):
@@ -177,11 +174,9 @@ extension MicrosoftProvider {
         case .success(let issued): return issued
         case .failure(let failure):
             let refusal = failure.refusal
-            // https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code#expected-errors
             switch refusal.name {
             case "authorization_pending": throw MicrosoftError(70016, because: refusal.diagnosis)
             case "expired_token": throw MicrosoftError(70020, because: refusal.diagnosis)
-            // The code isn't documented.
             case "access_denied":
                 throw MicrosoftError(65004, name: "authorization_declined", because: refusal.diagnosis)
             default: throw MicrosoftError(70018, because: refusal.diagnosis)
@@ -189,7 +184,8 @@ extension MicrosoftProvider {
         }
     }
 
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow>
+    /// Gives a client a token of its own:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow>.
     private func ownToken(_ request: MicrosoftTokenRequest) throws -> Issued {
         let client = request.client
         if ["common", MicrosoftTenant.consumers].contains(request.realm.text) { throw MicrosoftError(9_001_023) }
@@ -226,7 +222,7 @@ extension MicrosoftProvider {
         }
         let scopes = wanted ?? granted
         let api = scopes.apis[0]
-        // The scopes of sign-in are those of the sign-in, whatever the request names: not documented.
+        // The scopes of sign-in are those of the sign-in, whatever the request names.
         let all = MicrosoftScopes(scopes.granted(for: api) + granted.names.filter(MicrosoftScopes.ofSignIn.contains))
         let isRefreshable = account != nil && granted.names.contains("offline_access")
         return Issued(
@@ -261,8 +257,7 @@ extension MicrosoftProvider {
 
     // MARK: - Devices
 
-    /// Handles POST /TENANT/oauth2/v2.0/devicecode:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code>.
+    /// Handles POST /TENANT/oauth2/v2.0/devicecode.
     func deviceCode(_ exchange: Exchange) throws -> Response {
         let request = try MicrosoftTokenRequest(exchange, self)
         let scopes = MicrosoftScopes(try request.required("scope"))

@@ -188,7 +188,6 @@ extension Issuer {
                 return false
             }
             guard token.client == self.key(of: caller) else {
-                // Section 2.1 demands a refusal; which one isn't documented.
                 throw OAuthRefusal(
                     "unauthorized_client", Diagnosis("the token was given to another client"))
             }

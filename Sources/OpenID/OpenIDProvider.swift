@@ -6,12 +6,13 @@ import Worlds
 
 /// The OpenID Connect issuers of a seed: <https://openid.net/specs/openid-connect-core-1_0.html>.
 package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
+    static let evidence = EvidenceTable(Texts.evidence, beside: OAuthRefusal.evidence)
     package static let facts = ProviderFacts(
         name: OpenIDSection.name, title: "OpenID Connect", section: OpenIDSection.self, profile: OpenIDProfile.self,
         rows: OpenIDGrant.rows + [
             BrowserSession.self, Consent.self, DeviceAuthorization.self, PushedRequest.self, UsedAssertion.self,
             DynamicClient.self, ClientDocument.self, UsedProof.self, ProofNonceKey.self, TakenIssuer.self,
-        ])
+        ], evidence: evidence)
 
     package static let grants: any OAuthGrant.Type = OpenIDGrant.self
 
@@ -129,8 +130,8 @@ extension Issuer {
         let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
         // If clients may have metadata documents, the client's is fetched before an endpoint that needs it runs.
         func at(
-            _ endpoint: String, title: String? = nil, _ traits: EndpointTraits, _ methods: [String] = ["POST"],
-            cors: Endpoint.CORS = .any, needsClient: Bool = false,
+            _ endpoint: String, _ evidence: Evidence, title: String? = nil, _ traits: EndpointTraits,
+            _ methods: [String] = ["POST"], cors: Endpoint.CORS = .any, needsClient: Bool = false,
             _ respond: @escaping @Sendable (Issuer, Exchange) throws -> Response
         ) -> [Endpoint] {
             let begins = endpoint != own.token
@@ -140,7 +141,7 @@ extension Issuer {
                     guard needsClient, policy.clientMetadataDocuments else {
                         return Endpoint(method, hosts, path, title: title, cors: cors, keys: keys, traits) { exchange in
                             try respond(try issuer(exchange), exchange)
-                        }
+                        }.known(by: evidence)
                     }
                     return Endpoint(
                         method, hosts, path, title: title, cors: cors, keys: keys, traits
@@ -152,51 +153,74 @@ extension Issuer {
                         } catch let error as OAuthRefusal {
                             return traits.authorizes ? page(error, exchange) : error.response
                         }
-                    }
+                    }.known(by: evidence)
                 }
             }
         }
         var all = paths.flatMap { place in metadataEndpoints(at: place, of: issuer) }
-        all += at(own.keys, title: "the keys of ID tokens", .keySet(owner), ["GET"]) { $0.keySet($1) }
+        all += at(own.keys, .rfc("7517#section-5"), title: "the keys of ID tokens", .keySet(owner), ["GET"]) {
+            $0.keySet($1)
+        }
+        let core = "https://openid.net/specs/openid-connect-core-1_0.html"
+        let request = Evidence.specified("\(core)#AuthorizationEndpoint")
         all += at(
-            own.authorization, title: "the authorization request", authorization, ["GET"], cors: .none,
+            own.authorization, request, title: "the authorization request", authorization, ["GET"], cors: .none,
             needsClient: true
         ) { try $0.authorize($1, $1.request.queryForm) }
         all += at(
-            own.authorization, title: "the authorization request, as a form", authorization, cors: .none,
+            own.authorization, request, title: "the authorization request, as a form", authorization, cors: .none,
             needsClient: true
         ) { try $0.authorizeByPost($1) }
         all += at(
-            own.pushedRequest, title: "push an authorization request", device, cors: exposing, needsClient: true
+            own.pushedRequest, .rfc("9126#section-2"), title: "push an authorization request", device, cors: exposing,
+            needsClient: true
         ) {
             try $0.push($1)
         }
         all += at(
-            own.token, title: "redeem a code, refresh, or exchange", token, cors: exposing, needsClient: true
+            own.token, .specified("\(core)#TokenEndpoint"), title: "redeem a code, refresh, or exchange", token,
+            cors: exposing, needsClient: true
         ) {
             try $0.token($1)
         }
-        all += at(own.userInfo, title: "who signed in", userInfo, ["GET", "POST"], cors: exposing) {
+        all += at(
+            own.userInfo, .specified("\(core)#UserInfo"), title: "who signed in", userInfo, ["GET", "POST"],
+            cors: exposing
+        ) {
             try $0.userInfo($1)
         }
-        all += at(own.introspection, title: "check a token", client) { try $0.introspect($1) }
-        all += at(own.revocation, title: "revoke a token", client.withoutMembers) { try $0.revoke($1) }
-        all += at(own.deviceAuthorization, title: "begin the device flow", device, needsClient: true) {
+        all += at(own.introspection, .rfc("7662#section-2"), title: "check a token", client) { try $0.introspect($1) }
+        all += at(own.revocation, .rfc("7009#section-2"), title: "revoke a token", client.withoutMembers) {
+            try $0.revoke($1)
+        }
+        all += at(
+            own.deviceAuthorization, .rfc("8628#section-3.1"), title: "begin the device flow", device,
+            needsClient: true
+        ) {
             try $0.authorizeDevice($1)
         }
-        all += at(own.device, .page, ["GET"], cors: .none) { $0.devicePage($1) }
-        all += at(own.device, .page, cors: .none) { try $0.decideOnDevice($1) }
+        all += at(own.device, Issuer.ownPage, .page, ["GET"], cors: .none) { $0.devicePage($1) }
+        all += at(own.device, Issuer.ownPage, .page, cors: .none) { try $0.decideOnDevice($1) }
         if policy.registration != .off {
             let registration = EndpointTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
             let registered = "\(own.registration)/:client"
-            all += at(own.registration, title: "register a client", registration) { try $0.register($1) }
-            all += at(registered, title: "read a client's registration", registration, ["GET"]) {
+            all += at(own.registration, .rfc("7591#section-3"), title: "register a client", registration) {
+                try $0.register($1)
+            }
+            all += at(
+                registered, .rfc("7592#section-2.1"), title: "read a client's registration", registration, ["GET"]
+            ) {
                 $0.readRegistration($1)
             }
-            all += at(registered, title: "change a client's registration", registration, ["PUT"]) {
+            all += at(
+                registered, .rfc("7592#section-2.2"), title: "change a client's registration", registration, ["PUT"]
+            ) {
                 try $0.changeRegistration($1)
             }
-            all += at(registered, title: "end a client's registration", registration.withoutMembers, ["DELETE"]) {
+            all += at(
+                registered, .rfc("7592#section-2.3"), title: "end a client's registration",
+                registration.withoutMembers, ["DELETE"]
+            ) {
                 try $0.endRegistration($1)
             }
         }
@@ -209,11 +233,14 @@ extension Issuer {
                         let form = method == "GET" ? exchange.request.queryForm : exchange.request.bodyForm
                         return try await (try issuer(exchange)).logout(exchange, form)
                     } catch let error as OAuthRefusal { return error.response }
-                }
+                }.known(by: .specified("https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout"))
             }
         }
         return all
     }
+
+    /// The evidence for pages that no specification draws.
+    private static let ownPage = Evidence.chosen("the page is our own: each issuer draws its own")
 
     /// Returns the endpoints for the metadata at one of the issuer's paths.
     private func metadataEndpoints(
@@ -230,7 +257,10 @@ extension Issuer {
             ) { exchange in
                 let issuer = try issuer(exchange)
                 return issuer.discovery(exchange, at: isOwn ? issuer.path : place)
-            }
+            }.known(
+                by: path.contains("/openid-configuration")
+                    ? .specified("https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig")
+                    : .rfc("8414#section-3"))
         }
     }
 
@@ -314,5 +344,12 @@ extension Look {
     /// Returns the theme of a company's own sign-in: its name on a dark band, plain forms.
     static func issuer(_ name: String) -> Look {
         Look(name: name, style: StyleSheets.look)
+    }
+}
+
+extension Evidence {
+    /// Returns the evidence of a section in an RFC.
+    static func rfc(_ section: String) -> Evidence {
+        .specified("https://datatracker.ietf.org/doc/html/rfc\(section)")
     }
 }

@@ -54,12 +54,14 @@ struct ProtectedResource: Sendable {
             Endpoint(
                 "GET", [], place, title: place == places[0] ? "the metadata of the protected resource" : nil,
                 cors: .any,
-                .api, document)
+                .api, document
+            ).known(by: .rfc("9728#section-3"))
         }
         let exposing = Endpoint.CORS.exposing(OAuthRefusal.exposedHeaders)
         let post = Endpoint(
             "POST", [], path, title: "a message to the protected resource", cors: exposing, keys: keys, .api(bearers),
-            answer)
+            answer
+        ).known(by: ProtectedResource.transport)
         // There are no messages to receive and no sessions to end.
         let others = ["GET", "DELETE"].map { method in
             Endpoint(method, [], path, cors: exposing, keys: keys, .api(bearers)) { exchange in
@@ -70,11 +72,15 @@ struct ProtectedResource: Sendable {
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
                 ).diagnosed(
-                    Diagnosis("the resource sends nothing on its own and keeps no sessions: send messages by POST"))
-            }
+                    Diagnosis("the resource sends nothing on its own and keeps no sessions: send messages by POST")
+                ).known(by: OpenIDProvider.evidence.ofError("405"))
+            }.known(by: ProtectedResource.transport)
         }
         return metadata + [post] + others
     }
+
+    private static let transport = Evidence.specified(
+        "https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http")
 
     private var keys: [KeyOwner] { authorizationServers.map(\.owner) }
 
@@ -106,8 +112,7 @@ struct ProtectedResource: Sendable {
 
     // MARK: - Messages
 
-    /// Refuses a page whose origin the seed doesn't name:
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>.
+    /// Refuses a page whose origin the seed doesn't name.
     private func checkOrigin(of exchange: Exchange) throws(Refusal) {
         guard let origins = policy.origins, let sent = exchange.request.header("Origin"),
             JavaScriptOrigin(of: exchange.request)?.isAmong(origins) != true
@@ -117,7 +122,8 @@ struct ProtectedResource: Sendable {
                 Diagnosis(
                     received: "Origin \(Diagnosis.quote(sent))",
                     expected: RegisteredRedirectURI.alternatives(origins) ?? "no Origin",
-                    "pages of this origin may not send messages: name it in origins of mcp in the seed")))
+                    "pages of this origin may not send messages: name it in origins of mcp in the seed")
+            ).known(by: OpenIDProvider.evidence.ofError("403")))
     }
 
     private func answer(_ exchange: Exchange) throws -> Response {
@@ -147,7 +153,9 @@ struct ProtectedResource: Sendable {
             headers: [(name: "Cache-Control", value: "no-store")],
             body: body.serialized())
         guard answer.status >= 400 else { return response }
-        return response.diagnosed(Diagnosis(body["error"]?["message"]?.string ?? "the message can't be answered"))
+        let (code, message) = (body["error"]?["code"]?.integer ?? 0, body["error"]?["message"]?.string)
+        return response.diagnosed(Diagnosis(message ?? "the message can't be answered")).known(
+            by: OpenIDProvider.evidence.ofError("\(code)", message))
     }
 }
 

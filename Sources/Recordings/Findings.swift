@@ -164,8 +164,8 @@ private struct Finder {
         }
     }
 
-    /// Returns whether the tag has a message. It looks for the first letter first, because looking for the text costs
-    /// much more.
+    /// Returns whether an HTML tag has the attribute `data-message`. Most characters aren't a `d`, and are passed over
+    /// quickly.
     private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
         let message = "data-message=\"".utf8
         return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }

@@ -10,6 +10,8 @@ package final class RecordedExchange: Sendable {
     package static let diagnosisHeader = "Understudy-Diagnosis"
     /// The header that says what is surprising in an answer.
     package static let noteHeader = "Understudy-Note"
+    /// The header with the source from which the answer is known.
+    package static let evidenceHeader = "Understudy-Evidence"
 
     /// The exchange's ID, as in `Understudy-Request`: `r12`.
     package let id: String
@@ -103,6 +105,9 @@ package final class RecordedExchange: Sendable {
 
     /// The diagnosis in a line; `nil` when it wasn't refused.
     package var diagnosis: String? { response.header(RecordedExchange.diagnosisHeader) }
+
+    /// The source from which the answer is known, in a line; `nil` for an answer that isn't a provider's.
+    package var evidence: String? { response.header(RecordedExchange.evidenceHeader) }
 
     /// The note in a line: what is surprising about an answer that refuses nothing.
     package var note: String? { response.header(RecordedExchange.noteHeader) }

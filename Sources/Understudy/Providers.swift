@@ -59,5 +59,5 @@ package enum Providers {
         }
     }
 
-    static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
+    package static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
 }

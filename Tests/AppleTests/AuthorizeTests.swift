@@ -38,9 +38,9 @@ struct AuthorizeTests {
                 "one of: http://localhost:3000/callback"
             ),
             (["response_type": nil], "invalid_request", "response_type is missing"),
-            (["response_type": "token"], "unsupported_response_type", "\"code\" or \"code id_token\""),
-            (["response_type": "id_token"], "unsupported_response_type", "\"code\" or \"code id_token\""),
-            (["response_type": "code code id_token"], "unsupported_response_type", "\"code\" or \"code id_token\""),
+            (["response_type": "token"], "invalid_request", "\"code\" or \"code id_token\""),
+            (["response_type": "id_token"], "invalid_request", "\"code\" or \"code id_token\""),
+            (["response_type": "code code id_token"], "invalid_request", "\"code\" or \"code id_token\""),
             (["response_mode": "jwt"], "invalid_request", "query, fragment, form_post"),
             (
                 ["response_mode": "query", "response_type": "code id_token"], "invalid_request",
@@ -72,6 +72,7 @@ struct AuthorizeTests {
             (["scope": "name"], "response_mode must be form_post when name or email scope is requested."),
             (["redirect_uri": "https://example.com/x"], "Invalid web redirect url."),
             (["response_mode": "query", "response_type": "code id_token"], "Invalid response mode."),
+            (["response_type": "id_token"], "Invalid response type."),
         ] as [([String: String?], String)])
     func words(parameters: [String: String?], text: String) throws {
         #expect(try fixture.client.get(AppleFixture.authorizePath(parameters))["error_description"] == text)

@@ -9,11 +9,6 @@ struct GraphErrorTests {
 
     init() throws { fixture = try FacebookFixture() }
 
-    // Names at the sources: 1 https://github.com/facebookarchive/php-graph-sdk/issues/794, 2 https://github.com/Trustroots/trustroots/issues/673,
-    // 4 https://github.com/facebook/facebook-android-sdk/issues/582 and https://github.com/nygardk/react-share/issues/70,
-    // 200 https://github.com/laravel/socialite/issues/479, 460 https://github.com/roughike/flutter_facebook_login/issues/151,
-    // 459 and 464 https://github.com/facebook/facebook-ios-sdk (FBSDKLoginManager), 467 https://github.com/pdir/social-feed-bundle/issues/48,
-    // 493 https://github.com/MrSwitch/hello.js/issues/548, 458 https://github.com/yongjhih/RetroFacebook/issues/21.
     @Test(
         "codes have their status, text and whether they pass",
         arguments: [
@@ -203,6 +198,21 @@ struct GraphErrorTests {
         #expect(answer.graphCode == code)
         #expect(answer.message == message)
         #expect(answer.header("WWW-Authenticate") == "OAuth \"Facebook Platform\" \"invalid_request\" \"\(message)\"")
+        #expect(answer.header("Understudy-Evidence")?.contains(": ") ?? false)
+    }
+
+    @Test("an error says from where it is known: its own source, or that of its pattern")
+    func evidence() throws {
+        let wrong = try fixture.graph("/me", ["access_token": "EAAx"])
+        #expect(
+            wrong.header("Understudy-Evidence")
+                == "recorded 2025-05: https://github.com/facebook/facebook-ios-sdk/issues/2576")
+        let unknown = try fixture.graph("/somebody", ["access_token": fixture.token()])
+        #expect(unknown.header("Understudy-Evidence")?.hasSuffix("/mobolic/facebook-sdk/issues/315") ?? false)
+        let profile = try fixture.graph("/me", ["access_token": fixture.token()])
+        #expect(
+            profile.header("Understudy-Evidence")
+                == "documented: https://developers.facebook.com/docs/graph-api/reference/user")
     }
 
     // Auth.js with its Facebook provider sends both by HTTP Basic alone (client_secret_basic is its default, and the provider names no

@@ -233,6 +233,18 @@ struct RESTTests {
         }
     }
 
+    @Test("an answer says from where it is known: the endpoint's page, or the message's source")
+    func evidence() throws {
+        func evidence(_ path: String, token: String? = nil) throws -> String? {
+            try fixture.call("GET", path, token: token).header("Understudy-Evidence")
+        }
+        #expect(
+            try evidence("/user", token: fixture.token())
+                == "documented: https://docs.github.com/rest/users/users#get-the-authenticated-user")
+        #expect(try evidence("/user")?.hasSuffix("octokit/octokit.js/issues/108") ?? false)
+        #expect(try evidence("/nothing")?.hasPrefix("recorded 2021-05: ") ?? false)
+    }
+
     @Test("GraphQL says who has signed in, and what it doesn't know")
     func graphQL() throws {
         let token = try fixture.token()
@@ -243,7 +255,10 @@ struct RESTTests {
         #expect(unknown.status == 200)
         #expect(unknown.text.contains("Field 'nothing' doesn't exist on type 'User'"))
         #expect(try fixture.call("POST", "/graphql", token: token, json: ["query": "{{{"]).text.contains("Parse error"))
-        #expect(try fixture.call("POST", "/graphql", token: token, json: ["x": 1]).status == 400)
+        let empty = try fixture.call("POST", "/graphql", token: token, json: ["x": 1])
+        #expect(empty.status == 400)
+        #expect(
+            empty.text == #"{"errors":[{"message":"A query attribute must be specified and must be a string."}]}"#)
         #expect(try fixture.call("POST", "/graphql", json: ["query": "{viewer{login}}"]).status == 401)
         let enterprise = try fixture.client.request(
             "POST", "\(GitHubFixture.web)/api/graphql",

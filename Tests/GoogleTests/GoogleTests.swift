@@ -185,6 +185,7 @@ struct GoogleTests {
             (["code": fresh, "redirect_uri": "https://x/"], 400, "redirect_uri_mismatch", "Bad Request"),
             (["code": challenged], 400, "invalid_grant", "Missing code verifier."),
             (["code": challenged, "code_verifier": "x"], 400, "invalid_grant", "Invalid code verifier."),
+            (["code": fresh, "code_verifier": "x"], 400, "invalid_grant", "code_verifier or verifier is not needed."),
             // https://github.com/AlphaTiles/AlphaTiles/pull/107: what Google doesn't remember
             (["grant_type": "refresh_token", "refresh_token": "x"], 400, "invalid_grant", "Bad Request"),
             // https://github.com/yiisoft/yii2/issues/7389

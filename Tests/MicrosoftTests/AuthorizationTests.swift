@@ -87,7 +87,7 @@ struct AuthorizationTests {
             changes: ["response_mode": "query", "response_type": "code id_token", "nonce": "n"], code: 70007,
             error: "invalid_request"),
         Refusal(changes: ["prompt": "sometimes"], code: 90023, error: "invalid_request"),
-        Refusal(changes: ["code_challenge": "short"], code: 50147, error: "invalid_request"),
+        Refusal(changes: ["code_challenge": "short"], code: 501491, error: "invalid_request"),
         Refusal(
             changes: ["code_challenge": MicrosoftFixture.challenge, "code_challenge_method": "S512"], code: 50149,
             error: "invalid_request"),

@@ -89,7 +89,7 @@ struct TokenTests {
         #expect(more.aadsts == 65001 && more["suberror"] == "consent_required" && more["error"] == "invalid_grant")
         try fixture.world.advance("91d")
         let late = try fixture.token(["grant_type": "refresh_token", "refresh_token": first["refresh_token"]])
-        #expect(late.aadsts == 700082, "\(late)")
+        #expect(late.aadsts == 700082 && late["suberror"] == "bad_token", "\(late)")
     }
 
     @Test("a script of a single-page application redeems with PKCE and Origin, and its refresh token lasts a day")
@@ -235,14 +235,28 @@ struct TokenTests {
 
     @Test("errors are ordered by code or by name")
     func ordered() throws {
-        for (name, code) in [("AADSTS53003", 53003), ("temporarily_unavailable", 90033)] {
+        for (name, code, status) in [("AADSTS53003", 53003, 400), ("temporarily_unavailable", 90033, 503)] {
             let order: [String: Any] = [
                 "match": ["host": "login.microsoftonline.com", "path": "/*/oauth2/v2.0/token"],
                 "effect": ["error": name],
             ]
             #expect(try fixture.client.post("\(FirebaseFixture.control)/faults", json: order).status == 201)
-            #expect(try fixture.token(["code": "x"]).aadsts == code)
+            let answer = try fixture.token(["code": "x"])
+            #expect(answer.aadsts == code && answer.status == status, "\(answer)")
         }
+    }
+
+    @Test("optional claims about the name need the scope profile, the address doesn't")
+    func optionalClaims() throws {
+        let seed = """
+            {"microsoft":{"clients":[{"clientID":"\(MicrosoftFixture.web)",
+              "optionalClaims":["email","family_name","given_name","upn"]}]}}
+            """
+        let fixture = try MicrosoftFixture(seed: seed)
+        let plain = try fixture.tokens(["scope": "openid"]).decoded("id_token")
+        #expect(plain["email"] as? String == "ada@example.com" && plain["given_name"] == nil && plain["upn"] == nil)
+        let named = try fixture.tokens(["scope": "openid profile"]).decoded("id_token")
+        #expect(named["given_name"] as? String == "Ada" && named["upn"] as? String == "ada@example.com", "\(named)")
     }
 
     @Test("Graph and userinfo answer about the person, and refuse in Graph's words")

@@ -260,6 +260,9 @@ package struct TestClient: Sendable {
         wire.send(Array((head + "Connection: close\r\n\r\n").utf8) + body)
         let answer = try wire.receive(toHEAD: method == "HEAD")
         if answer.isUnexplained { Issue.record("no diagnosis: \(method) \(path): \(answer)") }
+        if answer.header("Understudy-Evidence") == "none" {
+            Issue.record("no evidence: \(method) \(path): \(answer)")
+        }
         return answer
     }
 

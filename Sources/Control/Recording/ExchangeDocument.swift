@@ -37,6 +37,9 @@ package struct ExchangeDocument: Sendable {
     /// The note on an answer that refuses nothing, masked.
     package var note: String? { known.exchange.note.map { isWithheld ? "masked" : shown($0) } }
 
+    /// The source from which the answer is known; `nil` for an answer that isn't a provider's.
+    package var evidence: Evidence? { known.exchange.evidence.flatMap { Evidence(line: $0) } }
+
     /// The request's method and address: `POST appleid.apple.com/auth/token`.
     package var name: String {
         "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
@@ -56,6 +59,11 @@ package struct ExchangeDocument: Sendable {
         object["status"] = .integer(Int64(exchange.response.status))
         object["diagnosis"] = diagnosis.map { .string($0) }
         object["note"] = note.map { .string($0) }
+        object["evidence"] = evidence.map { known in
+            var evidence = JSONObject([("kind", .string(known.kind.rawValue)), ("source", .string(known.source))])
+            evidence["date"] = known.date.map { .string($0) }
+            return .object(evidence)
+        }
         object["fault"] = exchange.fault.map { .string(shown($0)) }
         var request = JSONObject([("target", .string(shown(encoded: target)))])
         request["headers"] = headers(exchange.request.headers)
@@ -183,6 +191,7 @@ extension ExchangeDocument {
             .required("status", .integer(0...999), "The answer's status."),
             .optional("diagnosis", .string, "Why it was refused."),
             .optional("note", .string, "What surprises in an answer that refuses nothing."),
+            .optional("evidence", evidenceSchema, "From where the provider's answer is known."),
             .optional("fault", .string, "The ordered fault that happened here."),
             .required("request", requestSchema, "What was asked."),
             .required("response", responseSchema, "What was answered."),
@@ -190,6 +199,15 @@ extension ExchangeDocument {
             .optional("world", .string, "Its world, where several worlds are asked for."),
             .optional("gone", .boolean, "Whether that world is gone, or was reset since."),
         ])
+
+    private static let evidenceSchema = Schema.members([
+        .required(
+            "kind", .choice(Evidence.Kind.allCases.map(\.rawValue)),
+            "Whether the provider documents it, a specification says so, somebody has recorded or reported it, or nobody."
+        ),
+        .required("source", .string, "The address of the source, or the reason of a choice."),
+        .optional("date", .string, "The year, month or day of the source."),
+    ])
 
     private static let mailSchema = Schema.members([
         .optional("from", .string, "Who sends it."), .required("to", .strings(), "Who gets it."),

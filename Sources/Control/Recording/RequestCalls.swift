@@ -222,7 +222,7 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// The number of bytes of bodies in one answer. A client asks for the rest with `after`.
+    /// An answer lists requests until their bodies have this many bytes. A client asks for the rest with `after`.
     private static let pageSize = 2 << 20
 
     /// Returns the first of `found` that fit into one answer.

@@ -233,7 +233,10 @@ package final class Dispatcher: Sendable {
         let fault = exchange.appliedFault
         return serve(exchange, by: endpoint).map { [self] response in
             if let fault { context.world.finish(fault) }
-            return complete(response, context, fault, client: client)
+            let isProviders = entry.provider != nil && !endpoint.isControl
+            return complete(
+                isProviders ? Dispatcher.known(response, by: endpoint, fault) : response, context, fault,
+                client: client)
         }
     }
 
@@ -296,6 +299,26 @@ extension Dispatcher {
             logger.error("\(error)")
             return Dispatcher.defect
         }
+    }
+
+    /// Returns a provider's answer with its evidence. A refusal in JSON has its own; pages, and answers that refuse
+    /// nothing, have the endpoint's. What a fault has changed is known from nowhere.
+    private static func known(_ response: Response, by endpoint: Endpoint, _ fault: AppliedFault?) -> Response {
+        let own = response.headers.firstIndex { $0.name == Evidence.headerName }
+        let isOrdered = fault?.isUsed ?? false
+        if let own {
+            guard isOrdered, response.headers[own].value == Evidence.none else { return response }
+            var response = response
+            response.headers.remove(at: own)
+            return response
+        }
+        if isOrdered { return response }
+        let isPage = response.header("Content-Type")?.hasPrefix("text/html") ?? false
+        guard response.header(Diagnosis.headerName) == nil || isPage || response.status < 300 else {
+            // A store that fails, or a missing control token, is no behaviour of the provider.
+            return response.status == 503 || endpoint.isManagement ? response : response.known(by: nil)
+        }
+        return response.known(by: endpoint.evidence)
     }
 
     /// Adds the request's ID to the answer, and records and logs the exchange.

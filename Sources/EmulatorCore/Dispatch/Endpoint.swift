@@ -45,6 +45,8 @@ package struct Endpoint: Sendable {
     /// Returns sentences about surprises for an app's developer in an answer that refuses nothing, such as a missing
     /// name. The second argument has all exchanges of the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
+    /// The source from which the endpoint is known, and its answers that refuse nothing.
+    package private(set) var evidence: Evidence?
     var handler: Handler
 
     package init(
@@ -92,6 +94,13 @@ extension Endpoint {
         return titled
     }
 
+    /// Returns the same endpoint with the source from which it is known.
+    package func known(by evidence: Evidence) -> Endpoint {
+        var other = self
+        other.evidence = evidence
+        return other
+    }
+
     /// Returns the same endpoint with a closure that decides which step of a sign-in a request is.
     package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Endpoint {
         var other = self
@@ -106,6 +115,13 @@ extension Endpoint {
         var other = self
         other.remarks = remarks
         return other
+    }
+}
+
+extension [Endpoint] {
+    /// Returns the same endpoints with the source from which they are known, but for those that have one of their own.
+    package func known(by evidence: Evidence) -> [Endpoint] {
+        map { $0.evidence == nil ? $0.known(by: evidence) : $0 }
     }
 }
 

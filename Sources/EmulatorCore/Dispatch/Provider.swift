@@ -27,16 +27,20 @@ package struct ProviderFacts: Sendable {
     package let emulatorStatus: JSONObject
     /// The provider's behaviours that began or ended on a known day.
     package let changes: [Change]
+    /// Returns the evidence for its errors, claims, headers and limits.
+    package let evidence: @Sendable () -> EvidenceTable
 
     package init(
         name: String, title: String, section: (any SeedSection.Type)? = nil, profile: (any AccountProfile.Type)? = nil,
         rows: [any Row.Type] = [], values: [any WorldValue.Type] = [], choices: Set<PersonalChoice> = [.scopes],
         isService: Bool = false, emulatorStatus: JSONObject = JSONObject(), changes: [Change] = [],
+        evidence: @autoclosure @escaping @Sendable () -> EvidenceTable = EvidenceTable(""),
         variables: @escaping @Sendable (_ daemon: String) -> [(name: String, value: String)] = { _ in [] }
     ) {
         (self.name, self.title, self.section, self.profile) = (name, title, section, profile)
         (self.rows, self.values, self.choices, self.isService) = (rows, values, choices, isService)
         (self.emulatorStatus, self.changes, self.variables) = (emulatorStatus, changes, variables)
+        self.evidence = evidence
     }
 }
 

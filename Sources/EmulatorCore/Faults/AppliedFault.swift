@@ -207,8 +207,8 @@ extension AppliedFault {
         return response
     }
 
-    /// Returns the body with changed members; in a list, those of each object. Returns `nil` for a body without
-    /// members, or with an error.
+    /// Returns the JSON body with the members that the fault changes. If the body is a list, each object in it is
+    /// changed. Returns `nil` if the body isn't JSON with members, or reports an error.
     private func changedBody(_ response: Response) -> [UInt8]? {
         let members = fault.effect.response
         let type = response.header("Content-Type")?.mediaType ?? ""

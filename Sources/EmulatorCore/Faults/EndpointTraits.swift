@@ -12,7 +12,8 @@ package struct EndpointTraits: Sendable {
         package let others: [String]
         /// Whether any other name can be ordered, unless it is almost a known one.
         package let isOpen: Bool
-        /// A function that makes the answer; `nil` where errors are sent as the outcome of an authorization.
+        /// A function that makes the response of an ordered error; `nil` at authorization endpoints, which send errors by
+        /// a redirect.
         package let answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
 
         package init(

@@ -201,9 +201,8 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "This client can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:
-                    "the daemon posts to functions, so their addresses come from clients on its machine or, where it has "
-                    + "a control token, from clients that send it: send Authorization: Bearer with the token, or set "
-                    + "blockingFunctions in the seed")
+                    "only clients on the daemon's machine, or clients with the control token, may set the addresses to which it "
+                    + "posts: send Authorization: Bearer with the token, or set blockingFunctions in the seed")
         }
         return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }

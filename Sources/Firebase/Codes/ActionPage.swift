@@ -108,6 +108,7 @@ extension FirebaseProvider {
             ]
         ]
         return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("the link wants newPassword"))
+            .known(by: FirebaseProvider.inEmulator)
     }
 
     private func passwordPage(_ exchange: Exchange, _ form: Form, _ mail: OutOfBandCode, fault: String?) -> Response {
@@ -153,6 +154,7 @@ extension FirebaseProvider {
                 "authEmulator": ["error": .string(error.message), "instructions": .string(error.diagnosis.line)]
             ]
             return FirebaseProvider.json(body, status: error.status).diagnosed(error.diagnosis)
+                .known(by: FirebaseProvider.inEmulator)
         }
         return Page.response(
             title: error.code, status: error.status, look: .firebase,

@@ -171,8 +171,8 @@ extension FirebaseCall {
             return FirebaseError(
                 "Error code: 47", status: 503, reason: "backendError",
                 because:
-                    "the function \(uri) failed with status \(answer.status): only a refusal with another status in the 400s "
-                    + "reaches the app")
+                    "the function \(uri) failed with status \(answer.status): the app sees a function's own message only for "
+                    + "a status from 400 to 499, and not for 429")
         }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =

@@ -87,7 +87,7 @@ extension FirebaseProvider {
             }
             return try finish(
                 exchange, flow, .failure((code: "auth/operation-not-allowed", message: error.message))
-            ).diagnosed(error.diagnosis)
+            ).diagnosed(error.diagnosis).known(by: FirebaseProvider.inSDKs)
         }
     }
 
@@ -179,7 +179,9 @@ extension FirebaseProvider {
                 message: "The user did not grant your application the permissions it requested."
             ) : (code: "auth/internal-error", message: description ?? error)
         return try finish(exchange, flow, .failure(failure)).diagnosed(
-            Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)"))
+            Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)")
+        )
+        .known(by: FirebaseProvider.inSDKs)
     }
 
     enum Outcome {

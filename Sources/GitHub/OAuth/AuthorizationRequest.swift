@@ -4,7 +4,6 @@ import JSON
 import OAuth
 
 /// A checked request to `/login/oauth/authorize`.
-/// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity>
 struct AuthorizationRequest: CheckedAuthorization {
     let app: GitHubSection.App
     var client: GitHubSection.App { app }
@@ -106,8 +105,8 @@ struct AuthorizationRequest: CheckedAuthorization {
             ])
     }
 
-    /// Returns the code challenge, if GitHub looks at it on the day that is played. GitHub says that both parameters
-    /// are required if one is present, and that only S256 is supported. Its answer to other requests isn't documented.
+    /// Returns the code challenge, if GitHub looks at it on the day that is played. Both parameters are required if one
+    /// is present, and only S256 is supported.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {
@@ -149,11 +148,9 @@ extension GitHubProvider {
 }
 
 /// A registered callback URL, and its comparison with `redirect_uri`.
-/// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#redirect-urls>
 ///
 /// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't. On a loopback
-/// address, any port matches, which `http://localhost:*/path` spells out. That the scheme must be the same isn't
-/// documented; a mismatch of http and https is reported.
+/// address, any port matches, which `http://localhost:*/path` spells out.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool

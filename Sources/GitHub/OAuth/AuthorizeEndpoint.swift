@@ -6,7 +6,6 @@ import Time
 import Worlds
 
 // GET /login/oauth/authorize, and POST from its own page
-// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#1-request-a-users-github-identity
 //
 // Quirks: response_type is ignored. An unknown client leads to a "not found" page. A person who granted the same scopes
 // before isn't asked again. Without `scope`, the code is for all scopes granted before. Values in the redirect are form
@@ -158,10 +157,10 @@ struct GitHubSignIn: AuthorizationFlow {
             fields.append(Form.Field(name: "error_uri", value: OAuthError.authorizationURI(of: code)))
         }
         if let state = exchange.redirectState(state) { fields.append(state) }
-        return callback(exchange, redirectURI, fields).diagnosed(diagnosis)
+        return callback(exchange, redirectURI, fields).diagnosed(diagnosis).known(by: OAuthError.evidence(of: name))
     }
 
-    /// Returns the redirect. Errors also have `iss`, which isn't documented.
+    /// Returns the redirect. Errors also have `iss`.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if github.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }

@@ -6,7 +6,6 @@ import Time
 import Worlds
 
 // POST /login/device/code, and the polls at POST /login/oauth/access_token
-// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow
 //
 // Quirks: there is no client secret and no verification_uri_complete. An early poll permanently adds five seconds to
 // the interval. An app without the flow is already refused when it asks for a code, with status 400.
@@ -24,7 +23,6 @@ extension GitHubProvider {
         let asked = (call["scope"] ?? "").split { $0 == " " || $0 == "," }.map(String.init)
         let device = try exchange.world.update { tables in
             let code = Hex.encode(tables.random.bytes(20))
-            // The letters aren't documented; codes in public logs have hexadecimal digits.
             return tables.beginDevice(
                 at: name, client: app.clientID, scopes: scopes.names + asked.filter { $0 == GitHubProvider.refreshing },
                 lifetime: settings.deviceCodeLifetime, interval: .seconds(5), code: code, letters: "0123456789ABCDEF")

@@ -4,10 +4,7 @@ import JSON
 import OAuth
 import Time
 
-/// An error of GitHub's OAuth endpoints:
-/// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-authorization-request-errors> and
-/// <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
-/// The descriptions and addresses are in `Assets/errors.tsv`.
+/// An error of GitHub's OAuth endpoints. The descriptions and addresses are in `Assets/errors.tsv`.
 struct OAuthError: Error, Sendable {
     enum Code: String, Sendable, CaseIterable {
         // These are sent to the callback.
@@ -70,25 +67,33 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
+    /// Returns the evidence for an error of this name with its usual description. A name that GitHub doesn't have can
+    /// be ordered in a redirect.
+    static func evidence(of name: String) -> Evidence {
+        let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
+        return GitHubProvider.evidence.ofError(name, description)
+            ?? .chosen("GitHub documents no error of this name: it was ordered")
+    }
+
     /// Returns the `error_uri` for a redirect to the callback.
     static func authorizationURI(of code: Code) -> String { table[code.rawValue]?.callbackURI ?? "" }
 
     /// Returns the token endpoint's answer: status 200, in the form that the client accepts.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
+        let description = ownDescription ?? OAuthError.description(of: code)
         var fields: [AnswerFormat.Field] = [
-            ("error", .string(code.rawValue)),
-            ("error_description", .string(ownDescription ?? OAuthError.description(of: code))),
+            ("error", .string(code.rawValue)), ("error_description", .string(description)),
             ("error_uri", .string(OAuthError.table[code.rawValue]?.tokenURI ?? "")),
         ]
         if let interval { fields.append(("interval", .integer(interval.seconds))) }
         let response = format.response(fields, status: status)
+            .known(by: GitHubProvider.evidence.ofError(code.rawValue, description))
         // A poll before the person has decided is no mistake.
         return code == .authorizationPending ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 }
 
 /// The form of the token and device endpoints' answers: form encoded, unless `Accept` says otherwise.
-/// <https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#response>
 enum AnswerFormat: Sendable {
     typealias Field = (name: String, value: JSONValue)
 

@@ -8,13 +8,10 @@ import Time
 import Worlds
 
 // POST /login/oauth/access_token
-// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#2-users-are-redirected-back-to-your-site-by-github
-// https://docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens
 //
 // Quirks: errors have status 200. Parameters may be a form, JSON or in the query; the secret also by Basic. An unknown
-// client leads to 404. grant_type may be missing for a code. The same endpoint answers the device flow's polls. The
-// effect of a refused exchange on its code isn't documented; clients try client authentication twice, so only a
-// successful exchange uses up the code.
+// client leads to 404. grant_type may be missing for a code. The same endpoint answers the device flow's polls. Clients
+// try client authentication twice, so only a successful exchange uses up the code.
 
 extension GitHubProvider {
     func token(_ exchange: Exchange) throws -> Response {
@@ -54,7 +51,7 @@ extension GitHubProvider {
                 received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(forClient: id))")
         return Response(
             status: 404, contentType: "application/json; charset=utf-8", body: #"{"error":"Not Found"}"#
-        ).diagnosed(diagnosis)
+        ).diagnosed(diagnosis).known(by: GitHubProvider.evidence.ofError("Not Found"))
     }
 
     private func authenticate(_ call: TokenCall, _ app: GitHubSection.App) throws(OAuthError) {
@@ -91,7 +88,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the checks. GitHub's order isn't documented. The redirect URI may be any registered one, not only the
+    /// Returns the checks, in their order. The redirect URI may be any registered one, not only the
     /// authorization's.
     private static func redemption(for app: GitHubSection.App) -> Redemption {
         Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier]) { sent, authorized in
@@ -112,7 +109,6 @@ extension GitHubProvider {
             OAuthError(.badVerificationCode, Diagnosis("\(failure.reason), not to \"\(app.clientID)\""))
         case .used:
             OAuthError(.badVerificationCode, Diagnosis("\(failure.reason); is the callback handled twice?"))
-        // The error of a wrong verifier isn't documented.
         case .expired, .codeVerifier: OAuthError(.badVerificationCode, Diagnosis(failure.reason))
         case .redirectURIMismatch:
             OAuthError(.redirectURIMismatch, AuthorizationRequest.mismatch(of: request.redirectURI ?? "", app))

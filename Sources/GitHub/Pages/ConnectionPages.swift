@@ -4,7 +4,6 @@ import OAuth
 import EmulatorCore
 
 // GET /settings/applications, GET and POST /settings/connections/applications/CLIENT
-// https://docs.github.com/apps/oauth-apps/using-oauth-apps/reviewing-your-authorized-oauth-apps
 //
 // A person sees the authorized apps on these pages, and revokes them. Apps are told to link to the `html_url` of this
 // page.

@@ -282,21 +282,20 @@ enum Pages {
         problem(exchange, 404, "This page doesn't exist", diagnosis)
     }
 
-    /// Returns the page that github.com has shown since 2024 for a redirect_uri that doesn't match. Its status isn't
-    /// documented.
+    /// Returns github.com's page for a redirect_uri that doesn't match.
     static func mismatch(_ exchange: Exchange, _ app: GitHubSection.App, _ diagnosis: Diagnosis) -> Response {
-        page(
-            "Be careful!", status: 400,
+        let (title, text) = ("Be careful!", "The redirect_uri is not associated with this application.")
+        return page(
+            title, status: 400,
             [
-                .tag("h1", [], "Be careful!"),
-                .tag("p", [("class", "error")], "The redirect_uri is not associated with this application."),
+                .tag("h1", [], title), .tag("p", [("class", "error")], text),
                 .tag(
                     "p", [],
                     "\(app.name) may be configured wrongly, or something tries to send you to a place you don't expect."
                 ),
                 Page.why(diagnosis),
             ]
-        ).diagnosed(diagnosis)
+        ).diagnosed(diagnosis).known(by: GitHubProvider.evidence.ofError(title, text))
     }
 
     static func forged(_ exchange: Exchange) -> Response {

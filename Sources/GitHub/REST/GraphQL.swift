@@ -2,17 +2,21 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// POST /graphql: https://docs.github.com/graphql/reference/queries
+// POST /graphql
 //
 // `gh auth login` uses it to ask who has signed in. Only that is served: `viewer` and its scalar fields, with aliases.
 // Other fields are answered as GraphQL answers unknown ones.
 
 extension GitHubProvider {
-    static let graphQLEndpoint = RESTEndpoint("POST", "/graphql", "", .signedIn, accepted: [.repo]) { call in
+    static let graphQLEndpoint = RESTEndpoint(
+        "POST", "/graphql", "", .signedIn, accepted: [.repo],
+        source: .documented("https://docs.github.com/graphql/guides/forming-calls-with-graphql")
+    ) { call in
         guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
         guard let text = (try? JSONValue(parsing: call.exchange.request.body))?["query"]?.string else {
-            return .error(400, "A query attribute must be specified and must be a string.", "")
-                .because("the body must be JSON with a \"query\"")
+            return graphQLError(
+                "A query attribute must be specified and must be a string.", status: 400,
+                Diagnosis("the body must be JSON with a \"query\""))
         }
         let selections: [GraphQLSelection]
         do throws(GraphQLSyntaxError) { selections = try GraphQLSelection.parse(text) } catch {
@@ -35,9 +39,14 @@ extension GitHubProvider {
         return .ok(["data": .object(data)] as JSONValue)
     }
 
-    private static func graphQLError(_ message: String) -> RESTAnswer {
-        RESTAnswer.ok(["errors": [["message": .string(Place.shortened(message, to: 2_000))]]] as JSONValue)
-            .because(Diagnosis(expected: "viewer and its scalar fields", message))
+    private static func graphQLError(
+        _ message: String, status: Int = 200, _ diagnosis: Diagnosis? = nil
+    ) -> RESTAnswer {
+        let errors: JSONValue = ["errors": [["message": .string(Place.shortened(message, to: 2_000))]]]
+        var answer = RESTAnswer.ok(errors, status: status)
+            .because(diagnosis ?? Diagnosis(expected: "viewer and its scalar fields", message))
+        answer.message = message
+        return answer
     }
 
     private static func field(_ name: String, of account: Account, _ call: RESTCall) -> JSONValue? {

@@ -2,8 +2,6 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-// https://docs.github.com/rest/orgs/orgs
-//
 // Quirks: organizations that restrict OAuth apps are missing in lists, and give 403 if requested directly.
 
 extension GitHubProvider {
@@ -34,7 +32,10 @@ extension GitHubProvider {
             }
         },
         // GitHub redirects to this path, with the number, if an organization has been renamed.
-        RESTEndpoint("GET", "/organizations/:id", "orgs/orgs#get-an-organization") { call in
+        RESTEndpoint(
+            "GET", "/organizations/:id", "orgs/orgs#get-an-organization",
+            source: .chosen("GitHub's own links and redirects have this address, and no page describes it")
+        ) { call in
             guard let organization = Int(call.parameter("id")).flatMap({ call.directory.organization(number: $0) })
             else { return call.notFound(because: "no organization has this number") }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
@@ -66,13 +67,10 @@ extension GitHubProvider {
     }
 }
 
-// https://docs.github.com/rest/orgs/members
-//
 // Quirks: membership is answered only by the status: 204 for a member, 404 otherwise, and 302 to the public list for
 // callers who may not see members.
 
 extension GitHubProvider {
-    // This isn't documented word for word.
     private static let membershipRefusal =
         "You need at least read:org scope or user scope to get information on your organization memberships."
 
@@ -235,7 +233,6 @@ extension RESTCall {
     static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
 
     /// Returns the organization's refusal of an app that it hasn't approved, or of a token without single sign-on.
-    /// <https://docs.github.com/organizations/managing-oauth-access-to-your-organizations-data/about-oauth-app-access-restrictions>
     func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
         if organization.hides(from: app) {

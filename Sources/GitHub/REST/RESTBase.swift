@@ -21,7 +21,7 @@ struct RESTBase: Sendable {
     func avatar(_ id: Int) -> String { "\(avatars)/u/\(id)?v=4" }
 }
 
-/// A person in the API's form. <https://docs.github.com/rest/users/users#get-the-authenticated-user>
+/// A person in the API's form.
 struct UserDocument: Sendable {
     private let account: Account
     private let profile: GitHubProfile
@@ -91,7 +91,6 @@ struct UserDocument: Sendable {
     private static let numberedAddresses = Instant.first + .seconds(1_500_336_000)
 
     /// All addresses. A person whose primary address is private also has a no-reply address.
-    /// <https://docs.github.com/account-and-profile/reference/email-addresses-reference>
     var emails: [JSONValue] {
         var emails = profile.emails
         let hasNoReply = emails.contains { $0.email.hasSuffix("@users.noreply.github.com") }
@@ -118,7 +117,7 @@ struct UserDocument: Sendable {
     }
 }
 
-/// An organization in the API's form: <https://docs.github.com/rest/orgs/orgs#get-an-organization>.
+/// An organization in the API's form.
 struct OrganizationDocument: Sendable {
     private let organization: GitHubSection.Organization
     private let base: RESTBase
@@ -159,7 +158,7 @@ struct OrganizationDocument: Sendable {
             ])
     }
 
-    /// Returns a team in the API's form: <https://docs.github.com/rest/teams/teams#list-teams>
+    /// Returns a team in the API's form.
     func team(_ team: GitHubSection.Team) -> JSONObject {
         let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
         return JSONObject([
@@ -186,9 +185,8 @@ struct OrganizationDocument: Sendable {
     }
 }
 
-// Lists have pages of thirty elements, a hundred at most:
-// https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api `Link` has the neighbouring pages,
-// with `last` if there is a `next`.
+// Lists have pages of thirty elements, a hundred at most. `Link` has the neighbouring pages, with `last` if there is a
+// `next`.
 
 extension RESTCall {
     func list(_ items: [JSONValue]) -> RESTAnswer {

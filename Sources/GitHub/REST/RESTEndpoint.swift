@@ -30,11 +30,12 @@ struct RESTEndpoint: Sendable {
     let path: String
     /// The path of its documentation, below https://docs.github.com/rest/.
     let documentation: String
+    /// The source from which it is known, if that isn't its documentation.
+    let source: Evidence?
     let access: Access
     /// The value of `X-Accepted-OAuth-Scopes`.
     let accepted: String
-    /// The value of `X-Accepted-GitHub-Permissions`. `allows_permissionless_access=true` has been observed where a
-    /// token needs none.
+    /// The value of `X-Accepted-GitHub-Permissions`.
     let acceptedPermissions: String
     /// Whether its answer has no body.
     let isEmpty: Bool
@@ -47,7 +48,8 @@ struct RESTEndpoint: Sendable {
 
     init(
         _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
-        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, title: String? = nil, step: Step? = nil,
+        accepted: [GitHubScope]? = nil, isEmpty: Bool = false, source: Evidence? = nil, title: String? = nil,
+        step: Step? = nil,
         remarks: @escaping @Sendable (RecordedExchange, [RecordedExchange]) -> [String] = { _, _ in [] },
         run: @escaping @Sendable (RESTCall) throws -> RESTAnswer
     ) {
@@ -56,6 +58,7 @@ struct RESTEndpoint: Sendable {
         self.documentation = documentation
         self.access = access
         self.isEmpty = isEmpty
+        self.source = source
         (self.title, self.step, self.remarks) = (title, step, remarks)
         self.run = run
         var scopes = accepted ?? []
@@ -67,6 +70,8 @@ struct RESTEndpoint: Sendable {
         }
         self.accepted = scopes.map(\.name).sorted().joined(separator: ", ")
     }
+
+    var evidence: Evidence { source ?? .documented("https://docs.github.com/rest/\(documentation)") }
 }
 
 /// The caller.
@@ -149,6 +154,8 @@ struct RESTAnswer: Sendable {
     var lastModified: String?
     var diagnosis: Diagnosis?
     var note: Note?
+    /// The message of a refusal.
+    var message: String?
 
     static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {
         RESTAnswer(status: status, body: RESTBody(body), lastModified: lastModified)
@@ -160,7 +167,7 @@ struct RESTAnswer: Sendable {
 
     static let noContent = RESTAnswer(status: 204, body: nil)
 
-    /// Returns GitHub's error document: <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api>.
+    /// Returns GitHub's error document.
     static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
         error(status, message, url: "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)"))
     }
@@ -171,7 +178,7 @@ struct RESTAnswer: Sendable {
             "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url),
             "status": .string(String(status)),
         ]
-        return RESTAnswer(status: status, body: RESTBody(body))
+        return RESTAnswer(status: status, body: RESTBody(body), message: message)
     }
 
     static func notServed(_ exchange: Exchange) -> RESTAnswer {
@@ -193,7 +200,6 @@ struct RESTAnswer: Sendable {
 }
 
 // These are the errors that can be ordered at the REST API. They have no codes, so an order names one by its message.
-// https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
 
 extension GitHubProvider {
     private static let primaryLimit = "API rate limit exceeded"
@@ -207,7 +213,6 @@ extension GitHubProvider {
         ("Validation Failed", 422, nil, nil),
         (primaryLimit, 403, RateStatus.documentation, nil),
         (RateStatus.secondary, 403, RateStatus.documentation, "60"),
-        // These have been observed, but aren't documented.
         ("Server Error", 502, "", nil),
         ("Service unavailable", 503, "", nil),
     ]

@@ -13,16 +13,12 @@ import Worlds
 
 // Every request to the REST API is checked in this order: User-Agent, invalid token, rate limit, version, Accept,
 // missing credentials, scope. This file also adds the headers of every answer.
-// https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api
 //
 // Quirk: "Bad credentials" is the only answer without X-RateLimit headers. It isn't counted, and precedes the check of
-// the version: measured on 17 September 2026 in https://github.com/brekkylab/backlot/issues/273 and
-// https://github.com/brekkylab/backlot/pull/243. The positions of the limit and of Accept in this order aren't
-// documented.
+// the version.
 
 extension GitHubProvider {
     /// The versions of the API, oldest first. A request that names none gets the oldest that is supported.
-    /// <https://docs.github.com/rest/about-the-rest-api/api-versions>
     static let apiVersions = [
         apiVersion("2022-11-28", until: "2028-03-10"), apiVersion("2026-03-10", from: "2026-03-10"),
     ]
@@ -81,11 +77,11 @@ extension GitHubProvider {
             status: 403, contentType: "text/html", headers: [(name: "Cache-Control", value: "no-cache")], body: text
         )
         .diagnosed(Diagnosis("User-Agent is missing: send the app's name or the developer's login"))
+        .known(by: GitHubProvider.evidence.ofError("403", text))
     }
 
     private func unsupportedVersion(_ version: String) -> RESTAnswer {
         if GitHubProvider.apiVersions.contains(where: { $0.name == version && $0.name < versions.first ?? "" }) {
-            // The status is documented, the message isn't.
             return RESTAnswer.error(
                 410, "Version \"\(version)\" of the API is no longer supported.", "about-the-rest-api/api-versions"
             ).because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send a later one, or no header"))
@@ -227,7 +223,9 @@ struct RESTContext: Sendable {
             status: isUnchanged ? 304 : answer.status, headers: headers,
             body: isUnchanged ? [] : answer.body?.bytes ?? [])
         if let note = answer.note { response = response.noted(note) }
-        return answer.diagnosis.map { response.diagnosed($0) } ?? response
+        guard let diagnosis = answer.diagnosis else { return response }
+        return response.diagnosed(diagnosis)
+            .known(by: GitHubProvider.evidence.ofError(String(answer.status), answer.message))
     }
 
     static func requestID(_ exchange: Exchange) -> String { "UNDY:R\(exchange.id.dropFirst())" }
@@ -237,9 +235,7 @@ struct RESTContext: Sendable {
         "\(instant.text.dropLast().split(separator: "T").joined(separator: " ")) UTC"
     }
 
-    /// Adds headers about the token's rights. GitHub Apps have no scopes, and their answers have permissions instead:
-    /// <https://github.blog/changelog/2023-08-10-x-accepted-github-permissions-header-for-fine-grained-permission-actors/>.
-    /// GitHub's word for a user's permission isn't documented; this is the one by which an app requests it.
+    /// Adds headers about the token's rights. GitHub Apps have no scopes, and their answers have permissions instead.
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {
@@ -294,7 +290,6 @@ enum HTTPDate {
     }
 }
 
-// Rate limits: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 // A person's limit counts the requests of all apps; requests without a token share a limit of their own. An hour begins
 // with its first request, by the world's clock.
 
@@ -326,8 +321,7 @@ extension RateStatus {
     /// The documentation in refusals, as in logs of 2025 and 2026; the page itself has moved.
     static let documentation = "overview/rate-limits-for-the-rest-api"
 
-    /// Returns the message of a refusal. The words are from logs of `gh` in 2026. Before the request ID, they are those
-    /// of <https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#rate-limit-errors>.
+    /// Returns the message of a refusal.
     static func message(for viewer: Viewer, _ exchange: Exchange) -> String {
         let whose: String
         switch viewer {

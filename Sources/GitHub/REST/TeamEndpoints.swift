@@ -2,8 +2,6 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-// https://docs.github.com/rest/teams/teams, https://docs.github.com/rest/teams/members
-//
 // Quirks: teams are visible only to members of their organization; others get "not found". A team is found by its
 // organization's login and its slug, by both numbers (the form of the URLs in answers), or by its own number alone,
 // which is older and still used by sign-in libraries.
@@ -51,7 +49,10 @@ extension GitHubProvider {
                 find(call) { members(of: $1, call) }
             },
             RESTEndpoint(
-                "GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access, isEmpty: true
+                "GET", "\(path)/members/:login", "teams/members#get-team-member-legacy", access, isEmpty: true,
+                source: legacy.isEmpty
+                    ? .chosen("GitHub documents this check only below /teams/ID; here, each address of a team has it")
+                    : nil
             ) { call in
                 find(call) { _, team in
                     let account = call.account(login: call.parameter("login"))

@@ -6,8 +6,6 @@ import OAuth
 import Recordings
 import Worlds
 
-// https://docs.github.com/rest/apps/oauth-applications, https://docs.github.com/rest/credentials/revoke
-//
 // Quirks: an app authenticates with its client ID and secret by Basic. An unknown token, or another app's, gives 404.
 // Deleting the grant revokes every token of the person for the app. Revoking credentials needs no authentication.
 
@@ -79,7 +77,7 @@ extension GitHubProvider {
             guard let token = tables.find(Token<GitHubGrant>.self, token.key),
                 let grant = tables.find(GitHubGrant.self, token.grant)
             else { return nil }
-            if !keepsOld { tables.revoke(token, because: "the app reset it, request \(call.exchange.id)") }
+            if !keepsOld { tables.revoke(token, because: "the app reset it in request \(call.exchange.id)") }
             return issue(
                 grant, token.details.scopes, to: app, withRefreshToken: token.details.counterpart != nil,
                 isFromDevice: token.details.isFromDevice, in: &tables)
@@ -179,11 +177,9 @@ extension GitHubProvider {
     }
 }
 
-// The caller is identified as in https://docs.github.com/rest/authentication/authenticating-to-the-rest-api
-//
 // Quirks: `Bearer` and `token` mean the same, in upper or lower case. A token may also be Basic's password, or its user
 // name with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications
-// only accept the app's client ID and secret by Basic; their answer to other credentials isn't documented.
+// only accept the app's client ID and secret by Basic.
 
 /// The caller, as far as it is known without the world.
 private enum Credentials {
@@ -257,8 +253,7 @@ extension GitHubProvider {
         }
     }
 
-    /// The refusal of a token in the query. Its body is quoted in <https://github.com/atom/pr-changelog/pull/10>.
-    /// Whether a header would take precedence isn't documented.
+    /// The refusal of a token in the query.
     private static let tokenInQuery = RESTAnswer.error(
         400,
         "Must specify access token via Authorization header. "

@@ -5,8 +5,6 @@ import Recordings
 import Synchronization
 import Time
 
-// https://docs.github.com/rest/users/users, https://docs.github.com/rest/users/emails
-//
 // Quirks: `email` is the public address or null. All addresses are at /user/emails, which is 404 for a token without
 // the scope. The private part of the profile needs the scope `user` or `read:user`.
 
@@ -17,7 +15,6 @@ extension GitHubProvider {
             step: Step(.userInfo, "ask who it is"), remarks: remarks
         ) { call in
             guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
-            // How much of the private part a GitHub App's token shows isn't documented; the plan needs a permission.
             let isPrivate =
                 call.viewer.app?.isGitHubApp ?? false
                 ? call.viewer.may([], permission: "plan") : call.viewer.may([.user, .readUser])
@@ -103,7 +100,6 @@ extension GitHubProvider {
 }
 
 extension GitHubProvider {
-    /// <https://docs.github.com/rest/users/users#get-the-authenticated-user>
     private static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard exchange.response.status == 200,
             let user = try? JSONValue(parsing: exchange.response.body, limits: .answer), user["email"] == .null
@@ -147,8 +143,6 @@ final class ProfileCache: WorldCache {
     }
 }
 
-// https://docs.github.com/rest/meta/meta, https://docs.github.com/rest/rate-limit/rate-limit
-//
 // Quirks: `gh` reads its scopes from the headers of `GET /`. Version 2026-03-10 drops the limit's top-level `rate`.
 
 extension GitHubProvider {
@@ -173,8 +167,7 @@ extension GitHubProvider {
                 let core = rate.json
                 // These limits are for calls that aren't served, so nothing is used.
                 let idle = RateStatus(limit: rate.limit, used: 0, resetsAt: rate.resetsAt).json
-                // GitHub's schema requires search: 30 requests a minute, 10 without a token.
-                // https://docs.github.com/rest/search/search#rate-limit
+                // GitHub's schema requires search.
                 let search = RateStatus(
                     limit: call.viewer.app == nil ? 10 : 30, used: 0,
                     resetsAt: call.exchange.world.now + .minutes(1)

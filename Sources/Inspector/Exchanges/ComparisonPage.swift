@@ -150,7 +150,9 @@ struct Comparison {
     }
 
     /// The daemon's own headers that repeat the outcome, or differ every time.
-    private static let said = [Diagnosis.headerName, Note.headerName, "Understudy-Request"]
+    private static let said = [
+        Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
+    ]
 
     /// Returns headers with names in lower case, which doesn't matter to HTTP.
     private static func headers(

@@ -100,6 +100,7 @@ extension Inspector {
 
     private func summary(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
         let recorded = found.known.exchange
+        let evidence = ExchangeDocument(found.known, masksSecrets: control.masksSecrets).evidence
         func link(_ to: RecordedExchange) -> HTML {
             let words = "\(to.id): \(document(to).name), \(to.response.status)"
             return exchange.link("requests/\(to.id)", ShownText.isolated(words, limit: 200))
@@ -128,6 +129,7 @@ extension Inspector {
         facts += [
             ("Client", found.known.client.map { ShownText.code($0, limit: 300) }),
             ("Answered by", provider(of: recorded).map { .text($0.facts.title) }),
+            ("How do you know?", evidence.map(Inspector.source)),
             ("Made for", found.parent.map { link($0.exchange) }),
             ("Made for it", children.isEmpty ? nil : .group(Array(children))),
         ]
@@ -135,6 +137,24 @@ extension Inspector {
             value.map { HTML.of("div", .of("dt", .text(name)), .of("dd", $0)) }
         }
         return .of("div.card", .of("dl.exchange-facts", .group(rows)))
+    }
+
+    /// Returns the source from which an answer is known.
+    private static func source(_ evidence: Evidence) -> HTML {
+        let words =
+            switch evidence.kind {
+            case .documented: "The provider documents it"
+            case .recorded: "Somebody has recorded the real answer"
+            case .specified: "A specification says so"
+            case .reported: "Somebody reports it"
+            case .chosen: "Nothing public says"
+            }
+        let sources = evidence.source.split(separator: " ").flatMap { word -> [HTML] in
+            guard word.hasPrefix("https://") else { return [" ", .text(String(word))] }
+            let url = String(word.hasSuffix(",") ? word.dropLast() : word)
+            return [" ", .of("a", ["href": url, "rel": "noreferrer"], ShownText.isolated(url, limit: 300))]
+        }
+        return .group([.text(words + (evidence.date.map { " (\($0))" } ?? "") + ":")] + sources)
     }
 
     // MARK: - Actions

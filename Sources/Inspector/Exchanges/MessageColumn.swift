@@ -91,7 +91,7 @@ struct MessageColumn {
     private var headerTable: HTML? {
         guard !headers.isEmpty else { return nil }
         let rows = document.shown(headers: headers).filter {
-            ![Diagnosis.headerName, Note.headerName].contains($0.name)
+            ![Diagnosis.headerName, Note.headerName, Evidence.headerName].contains($0.name)
         }
         return .of(
             "details", ["open": rows.count <= 8], .of("summary", "Headers (\(rows.count))"),

@@ -30,11 +30,11 @@ package struct OAuthRefusal: AnswerableError {
 
     package var response: Response {
         var response = OAuthRefusal.json(
-            ["error": .string(name), "error_description": .string(description)], status: status)
+            ["error": .string(name), "error_description": .string(description)], status: status
+        ).known(by: evidence)
         if let nonce { response.headers.append((name: "DPoP-Nonce", value: nonce)) }
         if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
-        // A poll before the person has decided is no mistake:
-        // <https://datatracker.ietf.org/doc/html/rfc8628#section-3.5>.
+        // A poll before the person has decided is no mistake.
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
@@ -54,7 +54,7 @@ package struct OAuthRefusal: AnswerableError {
         )
     }
 
-    /// The errors of an authorization endpoint: <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
+    /// The errors of an authorization endpoint.
     package static let ofAuthorizations = [
         "access_denied", "login_required", "consent_required", "interaction_required", "account_selection_required",
         "invalid_request", "unauthorized_client", "invalid_scope", "server_error", "temporarily_unavailable",
@@ -68,7 +68,7 @@ package struct OAuthRefusal: AnswerableError {
             "slow_down", "expired_token", "access_denied", "invalid_dpop_proof", "use_dpop_nonce",
         ]
 
-    /// The errors of a registration endpoint: <https://datatracker.ietf.org/doc/html/rfc7591#section-3.2.2>.
+    /// The errors of a registration endpoint.
     package static let ofRegistrations = [
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
@@ -85,37 +85,18 @@ package struct OAuthRefusal: AnswerableError {
         }
     }
 
-    /// The known errors. Their descriptions have only characters allowed in `error_description`: RFC 6749 excludes
-    /// quotation marks and the backslash.
-    private static let known: [String: (status: Int, description: String)] = [
-        "invalid_request": (400, "The request is malformed"),
-        "invalid_client": (401, "Client authentication failed"),
-        "invalid_grant": (400, "The grant is invalid, expired or revoked"),
-        "unauthorized_client": (400, "The client may not do this"),
-        "unsupported_grant_type": (400, "The grant type is not supported"),
-        "unsupported_response_type": (400, "The response type is not supported"),
-        "unsupported_token_type": (400, "The token type is not supported"),
-        "invalid_scope": (400, "The scope is invalid or exceeds what was granted"),
-        "invalid_target": (400, "The target is unknown or not acceptable"),
-        "invalid_redirect_uri": (400, "A redirect URI is not acceptable"),
-        "invalid_client_metadata": (400, "The client metadata is not acceptable"),
-        "invalid_dpop_proof": (400, "The DPoP proof is invalid"),
-        "use_dpop_nonce": (400, "The DPoP proof needs another nonce"),
-        "invalid_token": (401, "The access token is invalid, expired or revoked"),
-        "insufficient_scope": (403, "The access token was granted for other scopes"),
-        "access_denied": (400, "The person or the server denied the request"),
-        "authorization_pending": (400, "The person has not decided yet"),
-        "slow_down": (400, "Poll less often"),
-        "expired_token": (400, "The device code has expired"),
-        "invalid_request_uri": (400, "The request_uri is unknown, used or expired"),
-        "request_uri_not_supported": (400, "The request_uri is not supported"),
-        "invalid_request_object": (400, "The request object is invalid"),
-        "login_required": (400, "Nobody is signed in"),
-        "consent_required": (400, "Nobody has consented"),
-        "interaction_required": (400, "A person has to be asked"),
-        "account_selection_required": (400, "A person has to choose an account"),
-        "unmet_authentication_requirements": (400, "The authentication that is asked for can't be had"),
-        "server_error": (500, "The server failed"),
-        "temporarily_unavailable": (503, "The server is unavailable for now"),
-    ]
+    /// The known errors, one a line of `Assets/errors.tsv`: name, status, description. Descriptions have only characters
+    /// allowed in `error_description`: RFC 6749 excludes quotation marks and the backslash.
+    private static let known = Dictionary(
+        TextTable.rows(Texts.errors).map { ($0[0], (status: Int($0[1]) ?? 400, description: $0[2])) }
+    ) { first, _ in first }
+
+    /// The evidence for the known errors.
+    package static let evidence = EvidenceTable(Texts.evidence)
+
+    /// The evidence for this one. A name that isn't known is an outcome's, which may have any.
+    package var evidence: Evidence? {
+        OAuthRefusal.known[name] == nil
+            ? .chosen("the name is the one that was ordered") : OAuthRefusal.evidence.ofError(name, description)
+    }
 }

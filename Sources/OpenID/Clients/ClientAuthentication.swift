@@ -164,9 +164,9 @@ struct ClientAuthentication: Sendable {
 
 /// A JSON Web Token with which a client authenticates: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 struct ClientAssertion: Sendable {
-    /// The most that the client's clock may be ahead of ours. Not documented.
+    /// The most that the client's clock may be ahead of ours.
     private static let clockTolerance = TimeSpan.minutes(1)
-    /// The longest lifetime of an assertion, because its `jti` is remembered for as long. Not documented.
+    /// The longest lifetime of an assertion, because its `jti` is remembered for as long.
     private static let maximumLifetime = TimeSpan.days(1)
 
     private let claims: JSONObject

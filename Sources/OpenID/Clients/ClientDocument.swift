@@ -218,8 +218,7 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// Returns how long a document is valid: the time in `Cache-Control`, a day at most, or a minute. Section 4.4 of
-    /// the draft leaves the limits to the server.
+    /// Returns how long a document is valid: the time in `Cache-Control`, a day at most, or a minute.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

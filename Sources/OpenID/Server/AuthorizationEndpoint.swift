@@ -68,13 +68,14 @@ extension Issuer {
         var response = answer(exchange, to: redirectURI, of: fields)
         response.append("error", refusal.name)
         response.append("error_description", refusal.description)
-        return response.deliver().diagnosed(refusal.diagnosis)
+        return response.deliver().diagnosed(refusal.diagnosis).known(by: refusal.evidence)
     }
 
     /// Returns the page that shows a refusal.
     func page(_ refusal: OAuthRefusal, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
-            refusal.status == 401 ? 400 : refusal.status, "Error: \(refusal.name)", refusal.diagnosis)
+            refusal.status == 401 ? 400 : refusal.status, "Error: \(refusal.name)", refusal.diagnosis
+        ).known(by: refusal.evidence)
     }
 
     func hint(_ request: RequestedAuthorization, _ exchange: Exchange) -> String? {

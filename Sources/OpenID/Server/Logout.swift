@@ -28,13 +28,12 @@ extension Issuer {
             response.headers.append(BrowserSession.cookie(nil, at: realm, for: exchange))
             return response
         } catch let error as OAuthRefusal {
-            return pages.problem(error.status, "Error: \(error.name)", error.diagnosis)
+            return pages.problem(error.status, "Error: \(error.name)", error.diagnosis).known(by: error.evidence)
         }
     }
 
     /// Handles a client's own logout, without a browser. Keycloak ends the session of the refresh token and answers
     /// 204. A token for offline access belongs to no browser's session there, and ends alone.
-    /// <https://github.com/keycloak/keycloak/blob/main/services/src/main/java/org/keycloak/protocol/oidc/endpoints/LogoutEndpoint.java>
     private func endSignIn(_ exchange: Exchange) async throws -> Response {
         let form = try exchange.request.parameters()
         let owner = key(of: try authenticate(exchange, form))

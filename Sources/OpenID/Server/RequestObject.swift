@@ -135,7 +135,6 @@ extension Issuer {
         _ = try AuthorizationParameters(fields, client, policy)
         let wanted = Form(fields: fields.fields.filter { AuthorizationParameters.names.contains($0.name) })
         let size = wanted.encoded.utf8.count
-        // https://datatracker.ietf.org/doc/html/rfc9126#section-2.3
         guard size <= PushedRequest.sizeLimit else {
             throw OAuthRefusal(
                 "invalid_request", status: 413,

@@ -12,8 +12,7 @@ struct DPoPProof: Sendable {
     let thumbprint: String
     private let claims: JSONObject
 
-    /// The most that the client's clock may be ahead of ours, and the greatest age of a proof. Section 11.1 leaves both
-    /// to the server.
+    /// The most that the client's clock may be ahead of ours, and the greatest age of a proof.
     private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
 
     /// Reads a request's proof and checks it, in the order of section 4.3. Returns `nil` if there is none.
@@ -225,6 +224,6 @@ extension OAuthRefusal {
             status: 401,
             headers: challenges.map { (name: "WWW-Authenticate", value: $0) }
                 + [(name: "Cache-Control", value: "no-store")]
-        ).diagnosed(diagnosis)
+        ).diagnosed(diagnosis).known(by: OpenIDProvider.evidence.ofError("401"))
     }
 }

@@ -13,9 +13,9 @@ import Time
 // MARK: - The company
 
 extension Issuer {
-    /// The lifetime of an assertion. It is the draft's example.
+    /// The lifetime of an assertion.
     private static let assertionLifetime = TimeSpan.minutes(5)
-    /// The most that another issuer's clock may be ahead of ours. Not documented.
+    /// The most that another issuer's clock may be ahead of ours.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
     /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.

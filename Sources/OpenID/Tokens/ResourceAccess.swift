@@ -30,7 +30,7 @@ extension ProtectedResource {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
         let scheme = words.first?.lowercased() ?? ""
         guard words.count == 2, scheme == "bearer" || scheme == "dpop" && dpop != .off else {
-            // The refusal of a request without a token has no error name: RFC 6750 section 3.1.
+            // The refusal of a request without a token has no error name.
             throw Refusal(response: challenge(words.isEmpty ? nil : String(words[0]), exchange))
         }
         let text = String(words[1])

@@ -67,7 +67,6 @@ extension Issuer {
             if let wanted = tables.find(AuthorizationCode<OpenIDGrant>.self, request.code)?.details.thumbprint,
                 wanted != thumbprint
             {
-                // RFC 9449 section 10 demands a refusal; which one isn't documented.
                 return .failure(
                     OAuthRefusal(
                         "invalid_grant",

@@ -166,7 +166,7 @@ struct TokenExchange: Sendable {
         guard count <= actorLimit else {
             throw OAuthRefusal(
                 "invalid_request",
-                Diagnosis("more than \(actorLimit) actors act for each other: begin with a token of fewer"))
+                Diagnosis("more than \(actorLimit) actors in a chain (act): exchange a token that names fewer"))
         }
         var act = JSONObject([("sub", .string(subject))])
         act["act"] = earlier

@@ -39,7 +39,7 @@ struct WorkloadPlatform: SchemaObject {
 }
 
 extension Issuer {
-    /// The most that a platform's clock may be ahead of ours. Not documented.
+    /// The most that a platform's clock may be ahead of ours.
     private static let platformTolerance = TimeSpan.minutes(1)
 
     /// Returns the client of the workload that sends a request, if the request names no client. The workload's token

@@ -1,0 +1,70 @@
+import ArgumentParser
+import EmulatorCore
+import JSON
+import Understudy
+
+/// `understudy evidence`: from where it is known how a provider behaves.
+struct EvidenceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evidence", abstract: "Say from where it is known how a provider behaves.",
+        discussion:
+            "Without a provider, counts what is known of each. \"documented\": the provider's documentation says "
+            + "so; \"recorded\": a public issue or log quotes the real answer; \"specified\": a specification says so; "
+            + "\"reported\": somebody describes it; \"chosen\": nothing public says.")
+
+    @Argument(help: ArgumentHelp("The provider, such as apple.", valueName: "provider"))
+    var provider: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only what is known in this way: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "kind"))
+    var kind: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws {
+        if let kind, Evidence.Kind(rawValue: kind) == nil {
+            let kinds = Evidence.Kind.allCases.map(\.rawValue)
+            throw ValidationError(
+                "--kind: \"\(kind)\" isn't one of \(kinds.joined(separator: ", "))\(Spelling.hint(kind, among: kinds))")
+        }
+    }
+
+    func run() throws {
+        let all = try Providers.knownBehaviours()
+        if let provider, !all.contains(where: { $0.name == provider }) {
+            let names = all.map(\.name)
+            throw ValidationError(
+                "\"\(provider)\" isn't one of \(names.joined(separator: ", "))\(Spelling.hint(provider, among: names))")
+        }
+        let found = all.filter { provider == nil || $0.name == provider }.map { known in
+            (
+                known.name, known.title,
+                behaviours: known.behaviours.filter { kind == nil || $0.evidence.kind.rawValue == kind }
+            )
+        }
+        if json {
+            let document = JSONObject(found.map { ($0.0, .array($0.behaviours.map(\.json))) })
+            return Terminal.print(JSONValue.object(document).indented())
+        }
+        for (_, title, behaviours) in found {
+            guard provider != nil else {
+                Terminal.print("\(title): \(EvidenceCommand.counts(behaviours))")
+                continue
+            }
+            for behaviour in behaviours {
+                let text = behaviour.text.isEmpty ? "" : ": \(behaviour.text)"
+                Terminal.print("\(behaviour.subject) \(behaviour.name)\(text)")
+                Terminal.print("    \(behaviour.evidence.line)")
+            }
+        }
+    }
+
+    private static func counts(_ behaviours: [KnownBehaviour]) -> String {
+        Evidence.Kind.allCases.map { kind in
+            "\(behaviours.count { $0.evidence.kind == kind }) \(kind.rawValue)"
+        }.joined(separator: ", ")
+    }
+}
