@@ -149,8 +149,8 @@ final class ClientSecretCache: Sendable {
 }
 
 extension AppleProvider {
-    /// Checks `client_id` and `client_secret` of a form completely. Another body has neither, and Apple answers
-    /// `invalid_client`, as to an empty one (<https://developer.apple.com/forums/thread/707610>).
+    /// Checks `client_id` and `client_secret` of a form, with all rules for the secret. A body that isn't a form counts as
+    /// an empty form, to which Apple answers `invalid_client` (<https://developer.apple.com/forums/thread/707610>).
     func authenticate(_ exchange: Exchange, _ form: Form) throws(AppleError) -> AppleDirectory.Client {
         func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidClient, nil, diagnosis) }
         guard let clientID = form["client_id"], !clientID.isEmpty else {

@@ -67,7 +67,8 @@ struct FirebaseError: Error, Sendable {
         "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
     ]
 
-    /// Returns the errors that can be ordered: the codes of the service's documentation, and others that it has.
+    /// Returns the errors that a fault may ask for: the codes of the service's documentation, and all further codes for
+    /// which there is evidence.
     /// <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(

@@ -99,7 +99,7 @@ private final class Blowfish {
         }
     }
 
-    /// Returns words, big-endian, of the bytes over and over.
+    /// Returns `count` big-endian words of the bytes, which begin again at their end.
     static func cyclic(_ bytes: [UInt8], count: Int) -> [UInt32] {
         (0..<count).map { word in
             (0..<4).reduce(0) { $0 << 8 | UInt32(bytes[(4 * word + $1) % bytes.count]) }

@@ -77,8 +77,8 @@ struct ManualSection: Sendable {
         return sections
     }
 
-    /// Returns how often lower-case words occur in this section; a heading counts more. It is zero if one of them
-    /// doesn't occur.
+    /// Returns how well the section fits a search for these words, which are in lower case: the number of their
+    /// occurrences, with more for the heading. Returns 0 if a word doesn't occur.
     func score(_ words: [String]) -> Int {
         let (heading, text) = (heading.lowercased(), "\(page) \(text)".lowercased())
         var score = 0

@@ -241,5 +241,8 @@ extension DiagnosisParts {
 }
 
 extension String {
-    fileprivate var firstCapitalized: String { prefix(1).uppercased() + dropFirst() }
+    /// The text with a capital at its beginning, unless it begins with the name of a parameter, such as `client_id`.
+    fileprivate var firstCapitalized: String {
+        prefix { $0 != " " }.contains("_") ? self : prefix(1).uppercased() + dropFirst()
+    }
 }

@@ -40,12 +40,12 @@ package struct FolderUpdate {
     private var place: String { "\(directory)/\(folder)" }
     private var draft: String { "\(holder)/\(folder)" }
 
-    /// Prepares an update, and changes nothing.
+    /// Prepares the update of a folder and of the file beside it, which describes it. Nothing is changed yet.
     ///
     /// - Parameters:
-    ///   - folder: Its name in the directory.
-    ///   - note: The name of the file beside it.
-    ///   - isReplaced: Which files of the folder, by their names, belong to its former contents.
+    ///   - folder: The folder's name in the directory.
+    ///   - note: The name of the file that describes the folder.
+    ///   - isReplaced: Returns whether a file of the folder, by its name, may be deleted, because the update replaces it.
     /// - Throws: A failure if something is in the way, such as a file in the folder's place.
     package init(
         of folder: String, and note: String, in directory: String, replacing isReplaced: @escaping (String) -> Bool

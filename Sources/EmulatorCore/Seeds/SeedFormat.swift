@@ -134,7 +134,7 @@ package protocol SeedSection: SchemaObject {
     static var name: String { get }
     /// A sentence about the section for the seed's reference.
     static var about: String { get }
-    /// The keys that sign: an owner of keys for each issuer of the section, or none.
+    /// The signing keys that the section names, with the issuer to which they belong. Empty if it names none.
     var keys: [SeededKeys] { get }
     /// The clients of the section, for lists and searches.
     var seededClients: [SeededClient] { get }

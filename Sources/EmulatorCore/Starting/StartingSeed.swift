@@ -50,7 +50,8 @@ package struct StartingSeed: Sendable {
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// `traces` are the values that the providers, by their sections' names, find in `app`.
+    /// Makes the seed for an app's configuration. `traces` has what each provider has found in the configuration, by the
+    /// name of the provider's section.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
         self.traces = traces

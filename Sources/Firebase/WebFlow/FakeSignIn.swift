@@ -71,7 +71,7 @@ extension FirebaseProvider {
         return try finish(exchange, flow, .success("\(project.handler)?\(query)"))
     }
 
-    /// Returns the name in orders of a provider that Firebase knows: `google` for `google.com`.
+    /// Returns the name by which outcomes are ordered for a provider: `google` for the ID `google.com`.
     private static func name(ofProvider id: String) -> String? {
         IdentitySources.source(id).map { $0.title.lowercased() }
     }

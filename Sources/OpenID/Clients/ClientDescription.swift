@@ -114,9 +114,9 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// Returns the authentication method. The default is RFC 7591's, although some clients would rather be public:
-    /// those of MCP ask for `none`. A client that registers gets another one if the server doesn't have it, as RFC 7591
-    /// section 3.2.1 allows. A document can't be changed.
+    /// Returns the authentication method of a client. The default is RFC 7591's. If the server doesn't support the
+    /// method, a client that registers gets one that the server supports, as RFC 7591 section 3.2.1 allows; a client
+    /// that is described by a metadata document is refused, because its document can't be changed.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
         _ metadata: inout JSONObject

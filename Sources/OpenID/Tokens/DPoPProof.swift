@@ -176,7 +176,7 @@ extension Issuer {
             "there is none, and this issuer binds its tokens (\"dpop\": \"required\"): send the header DPoP")
     }
 
-    /// Returns the proof of a request to one of the server's own endpoints.
+    /// Reads and checks the DPoP proof that a request to one of the server's own endpoints has; `nil` if it has none.
     func serverProof(_ exchange: Exchange) throws -> DPoPProof? {
         let url = exchange.address.url(of: host, exchange.address.path)
         return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))

@@ -159,7 +159,7 @@ extension World {
         /// The provider's name in the control API.
         public let rawValue: String
 
-        /// Makes a provider of its name in the control API.
+        /// Makes the provider with this name in the control API, such as `google`.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Sign in with Apple.

@@ -65,7 +65,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// An index of rows in the order of a text, to be read page by page, or by a prefix of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// A word for what rows are sorted by. Archives don't keep it.
+    /// The index's name in messages, such as `email` for rows sorted by their addresses. It isn't stored.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
