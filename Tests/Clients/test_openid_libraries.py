@@ -37,7 +37,9 @@ class Social(IssuerTestCase):
         kind = type("OpenIdConnectAuth", (OpenIdConnectAuth,), {})
         return kind(Strategy({
             "SOCIAL_AUTH_OIDC_KEY": "social", "SOCIAL_AUTH_OIDC_SECRET": SECRET, "SOCIAL_AUTH_OIDC_OIDC_ENDPOINT": issuer,
-            "SOCIAL_AUTH_OIDC_USE_PKCE": True, "SOCIAL_AUTH_OIDC_SCOPE": ["offline_access"]}), CALLBACK)
+            "SOCIAL_AUTH_OIDC_USE_PKCE": True, "SOCIAL_AUTH_OIDC_SCOPE": ["offline_access"],
+            # The library waits for 5 seconds. A busy machine may take longer to make an RSA key.
+            "SOCIAL_AUTH_OIDC_REQUESTS_TIMEOUT": 30}), CALLBACK)
 
     def sign_in(self, account="ada", backend=None):
         backend = backend or self.backend
