@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -30,7 +31,7 @@ class SignIn:
         self.verifier, self.challenge = code_verifier()
         self.calls, self.tokens, self.claims, self.name = [], {}, {}, None
 
-    def ask(self, url, fields=None, body=None, **headers):
+    def ask(self, url, fields=None, body=None, repeats=2, **headers):
         """A request to the provider, and the JSON that it answers."""
         data = None
         if fields is not None:
@@ -46,6 +47,11 @@ class SignIn:
         except urllib.error.HTTPError as error:
             with error:
                 status, diagnosis, text = error.code, error.headers.get("Understudy-Diagnosis"), error.read()
+                pause = error.headers.get("Retry-After", "")
+            # A provider that is busy for a moment says when to ask again.
+            if status == 503 and pause.isdigit() and int(pause) <= 5 and repeats:
+                time.sleep(int(pause))
+                return self.ask(url, fields, body, repeats - 1, **headers)
         except OSError as error:
             raise Refused(f"{urllib.parse.urlsplit(url).netloc} can't be reached: {error}") from error
         self.calls.append((request.get_method(), url, status))
