@@ -118,8 +118,8 @@ enum FormerIdentifier: Hashable, Sendable {
     }
 }
 
-/// The people of a world by such identifiers. These are digests: they can be made from a person, but not reversed. Each
-/// kind is computed for everybody at its first use, and later for new people.
+/// The people of a world, by their identifiers at the teams' apps. These are digests: they can be made from a person,
+/// but not reversed. Each kind is computed for everybody at its first use, and later for new people.
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
@@ -127,7 +127,7 @@ final class TransferredPeople: WorldCache {
         var last: String?
     }
 
-    /// The number of cached identifiers.
+    /// The number of people's identifiers in the cache.
     var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
 
     private static let page = 1_000

@@ -28,7 +28,7 @@ struct AppleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Makes the error of a token that couldn't be signed.
+    /// Makes the error for a token that couldn't be signed.
     static func unsigned(_ failure: KeyError) -> AppleError {
         AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
     }

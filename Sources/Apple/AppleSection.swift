@@ -292,15 +292,15 @@ enum AppleToken {
     case access
     case refresh
 
-    /// The length in bytes.
+    /// The length of a code or token in bytes.
     private static let length = 63
 
-    /// Returns a new one, made of 128 random bits.
+    /// Returns a new code or token, made of 128 random bits.
     func make(from random: inout Randomness) -> String {
         String(decoding: text(Array(Hex.encode(random.bytes(16)).utf8)[...]), as: UTF8.self)
     }
 
-    /// The first letter.
+    /// The first letter of codes or tokens of this kind.
     private var letter: UInt8 {
         switch self {
         case .code: UInt8(ascii: "c")
@@ -329,7 +329,7 @@ enum AppleToken {
         return bytes[0] == letter && constantTimeEquals(self.text(bytes[1..<33]), bytes)
     }
 
-    /// Describes the kind of a text, for a diagnosis.
+    /// Describes which kind of code or token a text seems to be, for a diagnosis.
     static func describe(_ text: String) -> String {
         if text.isEmpty { return "nothing" }
         if text.hasPrefix("eyJ") { return "a JSON Web Token" }

@@ -13,7 +13,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     let state: Form.Field?
     let nonce: String?
     let challenge: CodeChallenge?
-    /// The request as it came, for the sign-in page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     let form: Form
 
     /// The longest nonce.
@@ -170,7 +170,7 @@ enum ReturnURL {
         case insecure
     }
 
-    /// Returns the fault of a URL; `nil` if it may be registered and used.
+    /// Returns the reason why a URL may not be registered or used; `nil` if it may.
     static func fault(of uri: String, allowsInsecure: Bool) -> Fault? {
         guard let address = WebAddress(uri), address.scheme == "https" || address.scheme == "http" else {
             return .notAURL

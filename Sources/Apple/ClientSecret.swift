@@ -17,7 +17,7 @@ package struct ClientSecret: Sendable {
     /// The most that the signer's clock may be ahead of ours.
     static let clockTolerance = TimeSpan.minutes(5)
 
-    /// A statement that holds or doesn't.
+    /// A statement about the secret, and whether it is true.
     package struct Finding: Sendable {
         package let holds: Bool
         package let text: String

@@ -100,7 +100,7 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// All instructions. Those for a single command come first, because they change nothing on the machine.
+    /// All instructions. The first ones are for a single command, because they change nothing on the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {

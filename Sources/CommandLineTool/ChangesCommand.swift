@@ -3,7 +3,7 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// `understudy changes`: what providers do otherwise on two days.
+/// `understudy changes`: the differences in the providers' behaviour between two days.
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes", abstract: "List what the providers do otherwise on two days.",

@@ -15,7 +15,7 @@ struct ChildProcess {
         case stopped(Int32)
     }
 
-    /// The process group. Its identifier is that of its first process.
+    /// The ID of the command's process group, which is also the ID of the group's first process.
     let group: pid_t
 
     /// Starts a command, which is searched in PATH. `environment` is added to this process's environment. `watcher`

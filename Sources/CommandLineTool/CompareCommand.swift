@@ -4,7 +4,7 @@ import JSON
 import Recordings
 import Understudy
 
-/// `understudy compare`: what is otherwise here than at the real provider.
+/// `understudy compare`: the differences between this daemon's answers and a real provider's.
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",

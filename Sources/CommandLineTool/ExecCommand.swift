@@ -144,7 +144,7 @@ struct ExecCommand: ParsableCommand {
         throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
     }
 
-    /// The way in which the command should reach the daemon.
+    /// The way in which the command reaches the daemon: by its address, by a proxy, or under the real host names.
     private var way: Silence.Way {
         intercept ? .interception : (options.usesProxy ? .proxy : .address)
     }

@@ -12,7 +12,7 @@ struct Surroundings {
     /// A directory with files for the command while it runs. It contains no key.
     private let folder: String?
     private var forwarder: PortForwarder?
-    /// Restrictions to report if the command fails.
+    /// The restrictions of the environment that are reported if the command fails.
     private(set) var shortcomings: [String] = []
 
     /// Starts the daemon: at its own address, behind a proxy, or under the real host names. `sharedPorts` are ports of

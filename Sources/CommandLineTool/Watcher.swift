@@ -78,7 +78,7 @@ struct Watcher {
         _exit(0)
     }
 
-    /// Returns the next message, or `nil` if the other process has ended.
+    /// Returns the next message of the process that runs `exec`; `nil` if that process has ended.
     private static func receive(from descriptor: Int32) -> (Message, [UInt8])? {
         guard let head = bytes(3, from: descriptor), let message = Message(rawValue: head[0]),
             let body = bytes(Int(head[1]) | Int(head[2]) << 8, from: descriptor)

@@ -68,7 +68,8 @@ package struct ControlAPI: Sendable {
             + tokenCalls + explainCalls + accountCalls + mailCalls
     }
 
-    /// All calls, those of providers too, in the order of the list.
+    /// All calls of the control API, including the providers' own, in the order in which `GET /_understudy/v1/` lists
+    /// them.
     package var calls: [Endpoint] {
         (endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter { $0.call != nil }
     }

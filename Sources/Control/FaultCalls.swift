@@ -94,7 +94,7 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Lists every endpoint at which faults can be ordered: the effects that it supports, and its errors.
+    /// Lists the endpoints at which faults can be ordered, each with the effects that it supports and its errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -87,7 +87,7 @@ package struct OpenAPIDocument: Sendable {
 }
 
 extension ControlCall {
-    /// The schemas of its bodies, parameters and answers.
+    /// The schemas of the call's bodies, parameters and answers.
     var schemas: [Schema] {
         let answered = answers.flatMap(\.contents).compactMap { content in
             if case .json(let schema) = content { schema } else { nil }

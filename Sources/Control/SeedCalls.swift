@@ -41,17 +41,17 @@ extension ControlAPI {
         ]
     }
 
-    /// Answers with the seed as one file, which can be sent again.
+    /// Answers with the world's seed as one JSON document, which can be sent to another world.
     private func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
 
-    /// Makes the world begin again from the body.
+    /// Replaces the world's seed by the request's body, and resets the world.
     private func replaceSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
         return try change(exchange.world.name, by: body, exchange.request.body, isAddition: false)
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "replaced"])
     }
 
-    /// Merges the body in, as another file would be. The world keeps its contents.
+    /// Merges the request's body into the world's seed, as a further seed file would be. The world keeps its contents.
     private func extendSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
         return try change(exchange.world.name, by: body, exchange.request.body, isAddition: true)

@@ -93,7 +93,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
-    /// Returns the world, with the snapshot's seed.
+    /// Returns the world into which a snapshot is loaded, after giving it the snapshot's seed.
     private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {

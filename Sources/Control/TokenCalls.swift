@@ -79,7 +79,7 @@ extension ControlAPI {
     }
 }
 
-/// The parameters of a call for a token.
+/// The parameters of `POST tokens`, which makes a token.
 struct TokenOrder: Sendable {
     let provider: String
     let wanted: TokenRequest

@@ -13,7 +13,7 @@ final class Waiter: Sendable {
     private struct State {
         var isSettled = false
         var done: (@Sendable () -> Void)?
-        /// The number with which it listens.
+        /// The number under which the waiter listens for news, to stop listening by it.
         var number: Int?
         /// The waiting request's lease, released when the wait ends.
         var lease: Allowance.Lease?
@@ -23,7 +23,7 @@ final class Waiter: Sendable {
     private let queue: DispatchQueue
     private let listen: @Sendable (@escaping @Sendable () -> Void) -> Int
     private let stopListening: @Sendable (Int) -> Void
-    /// Looks at what is new since the position, which it moves.
+    /// Examines what has come since the position, and moves the position.
     private let isThere: @Sendable (inout Int?) -> Bool
     private let position = Mutex<Int?>(nil)
     private let state: Mutex<State>
@@ -68,8 +68,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until it is there, the time is up, the world is removed, or the client has gone. Returns `false` if it has,
-    /// so that nothing is looked up for it.
+    /// Waits until the wanted exchange or message is there, the time is up, the world is removed, or the client has
+    /// disconnected. Returns `false` if the client has disconnected, so that nothing is looked up for it.
     func wait(atMost limit: Duration) async -> Bool {
         // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
         let timer = Timer.after(limit) { [self] in settle() }

@@ -21,12 +21,12 @@ struct AccessToken: Sendable {
     /// The time from which the app may not read the person's data any more, unless the person signs in again.
     var dataAccessExpires: Instant { token.details.issuedAt + FacebookToken.dataAccess }
 
-    /// Whether it was issued for weeks, not hours.
+    /// Whether the token was issued for weeks, not hours.
     var isLongLived: Bool {
         token.expires.map { $0 > token.details.issuedAt + .days(1) } ?? true
     }
 
-    /// Returns why it doesn't work now, or `nil`.
+    /// Returns the error of a token that doesn't work at `now`; `nil` if the token works.
     func fault(at now: Instant) -> GraphError? {
         if let expires = token.expires, expires <= now { return .expired(at: expires, now: now) }
         guard dataAccessExpires <= now else { return nil }

@@ -55,7 +55,7 @@ extension FacebookProvider {
 
     // MARK: - A code
 
-    /// The checks, in their order.
+    /// The checks of a redeemed code, in the order in which they happen.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws -> Response {

@@ -31,8 +31,8 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// Makes the call. It has the batch's version unless it names one, and `credentials` unless it has an access token.
-    /// The call and the URLs in its answer have the form of the batch's address.
+    /// Makes the call. A call that names no version has the batch's, and a call without an access token has
+    /// `credentials`. The call and the URLs in its answer have the form of the batch's address.
     func answer(
         _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {

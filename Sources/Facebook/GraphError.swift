@@ -22,7 +22,7 @@ struct GraphError: Error, Sendable {
     var subcode: Int64?
     var kind = Kind.oauth
     var status = 400
-    /// Whether the same call may succeed a little later.
+    /// Whether the call may succeed when it is made again a little later.
     var isTransient = false
     var diagnosis: Diagnosis
 

@@ -23,7 +23,7 @@ struct DialogRequest: CheckedAuthorization {
     let responseTypes: Set<String>
     let permissions: [String]
     let challenge: CodeChallenge?
-    /// The form as it came, for the sign-in page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     let form: Form
 
     var nonce: String? { form["nonce"].flatMap { $0.isEmpty ? nil : $0 } }

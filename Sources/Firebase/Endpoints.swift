@@ -194,7 +194,7 @@ extension FirebaseProvider {
             + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
     }
 
-    /// A method with its path, title, step and code.
+    /// A method of Firebase's API: its path, title, step and code.
     fileprivate struct Served {
         let method: String
         let path: String

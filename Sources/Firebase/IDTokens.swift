@@ -215,7 +215,7 @@ extension FirebaseCall {
         }
     }
 
-    /// The time after their `exp` during which ID tokens and custom tokens are still accepted.
+    /// The time after `exp` during which ID tokens and custom tokens are still accepted.
     static let leeway = TimeSpan.seconds(300)
 
     /// Returns the user of the body's `idToken`.

@@ -15,7 +15,7 @@ struct IdpRequest: Sendable {
     enum Decision: Sendable {
         /// The request is refused, with a pending token if the client can try the credential again.
         case refused(FirebaseError, pendingToken: String?)
-        /// Another user has the address, and the provider isn't trusted to have verified it.
+        /// A different user has the address, and the provider isn't trusted to have verified the address.
         case unconfirmed(User, pendingToken: String)
         case done(User, isNew: Bool, pendingToken: String)
     }

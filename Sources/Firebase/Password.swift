@@ -13,7 +13,7 @@ struct Password: Codable, Equatable, Sendable {
     let hash: String
     let salt: String?
     let updatedAt: Instant
-    /// Whether it was imported in a form other than the official emulator's.
+    /// Whether the password was imported with a hash that isn't in the official emulator's form.
     let isForeign: Bool
     /// The parameters with which it was hashed before the import, as far as they are known. Without them nobody can
     /// sign in with it.

@@ -179,7 +179,7 @@ struct User: Codable, Sendable {
     /// The forms in which a password's hash is shown.
     enum Hash: Sendable {
         case redacted
-        /// The hash as it is stored.
+        /// The hash in the form in which it is stored.
         case shown
         /// The hash in base64, with the version of the parameters: as production lists users for an export.
         case encoded

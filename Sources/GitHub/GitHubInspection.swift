@@ -161,7 +161,7 @@ extension GitHubProvider {
 
 /// The apps and organizations of a seed, by the names in requests.
 struct GitHubDirectory: Sendable {
-    /// A team, with its organization.
+    /// A team and the organization to which it belongs.
     typealias TeamPlace = (organization: GitHubSection.Organization, team: GitHubSection.Team)
 
     let apps: [String: GitHubSection.App]

@@ -85,7 +85,7 @@ struct GitHubScopes: Hashable, Sendable {
     /// Whether all of `other` is included.
     func covers(_ other: GitHubScopes) -> Bool { other.bits & ~effective == 0 }
 
-    /// Whether one of these scopes is included, directly or within another.
+    /// Whether at least one of `scopes` is granted, by its own name or as part of a larger scope.
     func allows(anyOf scopes: [GitHubScope]) -> Bool {
         scopes.contains { effective & GitHubScopes.bit(of: $0) != 0 }
     }

@@ -78,7 +78,7 @@ final class WebhookSender: Sendable {
 extension GitHubProvider {
     /// A grant that a person has ended.
     struct Revocation: Sendable {
-        /// The webhook about it, for a GitHub App that has an address for webhooks.
+        /// The webhook about the ended grant, for a GitHub App that has an address for webhooks.
         var webhook: GitHubWebhook?
     }
 

@@ -16,7 +16,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     /// The claims about the person's session in the ID token: those that `claims` requests and the client may have.
     /// Other content of `claims`, even if it can't be read, has no effect. Not documented.
     let sessionClaims: Set<String>
-    /// The form as it came, for the sign-in page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     let form: Form
     /// Whether a page's form carries it.
     let isAnswer: Bool

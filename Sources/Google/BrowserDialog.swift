@@ -19,7 +19,7 @@ extension GoogleProvider {
     private static let assertionPath = "/gsi/fedcm/issue"
     private static let disconnectPath = "/gsi/fedcm/disconnect"
     private static let loginPath = "/gsi/fedcm/login"
-    /// The most people in the dialog.
+    /// The greatest number of people in the dialog.
     private static let accountLimit = 50
     /// The most clients of which a browser is told that the person knows them.
     private static let approvedClientLimit = 100
@@ -65,8 +65,8 @@ extension GoogleProvider {
         ]
     }
 
-    /// Answers the well-known file. A browser demands the last two members because the config file names an endpoint
-    /// for clients' metadata.
+    /// Answers the request for the well-known file. A browser demands the last two members because the config file
+    /// names an endpoint for clients' metadata.
     private func webIdentity(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -75,7 +75,7 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the config file.
+    /// Answers the request for the config file.
     private func dialogConfig(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -88,7 +88,7 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the accounts. The ID is `sub`.
+    /// Answers the request for the browser's accounts, whose IDs are the people's `sub`.
     private func dialogAccounts(_ exchange: Exchange) -> Response {
         if let refusal = GoogleProvider.refusalOfPages(exchange) { return refusal.dialogResponse }
         let accounts = exchange.world.read { tables in
@@ -116,7 +116,7 @@ extension GoogleProvider {
             ? response.noted(Note("there is no account to sign in: seed one, or add it with POST accounts")) : response
     }
 
-    /// Answers a client's links. A seed's client has none.
+    /// Answers the request for a client's links to its privacy policy and terms. Clients in seeds have none.
     private func clientMetadata(_ exchange: Exchange) -> Response {
         do throws(GoogleError) { _ = try client(named: exchange.request.queryForm["client_id"] ?? "") } catch {
             return error.dialogResponse
@@ -124,7 +124,7 @@ extension GoogleProvider {
         return GoogleProvider.json([:])
     }
 
-    /// Answers the person's choice with a credential.
+    /// Answers the person's choice with an ID token.
     private func assertion(_ exchange: Exchange, _ request: BrowserSignIn) throws -> Response {
         let decision = try exchange.decision(
             provider: name, client: request.client.id, interaction: request.interaction)

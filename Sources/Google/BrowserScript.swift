@@ -111,7 +111,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the error of a hint at nobody.
+    /// Returns the error for a hint that names no known person.
     static func unknownHint(_ hint: String, at client: GoogleClient) -> GoogleError {
         GoogleError(
             "invalid_hint", nil,
@@ -170,7 +170,7 @@ extension GoogleClient {
         return origin
     }
 
-    /// Returns the error of an origin.
+    /// Returns the error for a page whose origin isn't registered for the client.
     private static func originMismatch(_ origin: String, expected: String?, _ advice: String) -> GoogleError {
         GoogleError(
             "origin_mismatch",

@@ -15,7 +15,7 @@ struct BrowserSignIn: CheckedAuthorization {
     /// The way in which the answer is sent.
     enum Mode: Sendable {
         case popup
-        /// A POST to this address, which is one of the client's redirect URIs.
+        /// The answer is sent by POST to this address, which is one of the client's redirect URIs.
         case redirect(to: String)
     }
 
@@ -24,7 +24,7 @@ struct BrowserSignIn: CheckedAuthorization {
     let client: GoogleClient
     let origin: JavaScriptOrigin
     let mode: Mode
-    /// The form as it came, for the page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     let form: Form
 
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
@@ -136,7 +136,7 @@ struct ButtonSignIn: PersonPagesFlow {
 }
 
 extension GoogleProvider {
-    /// Reads a request of the script.
+    /// Reads a request of Google's script in a page.
     fileprivate func browserSignIn(_ form: Form) throws(RefusedAuthorization) -> BrowserSignIn {
         do throws(GoogleError) { return try BrowserSignIn(form, self) } catch {
             throw RefusedAuthorization(page(error))

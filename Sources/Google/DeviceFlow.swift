@@ -70,7 +70,7 @@ extension GoogleProvider {
         return client
     }
 
-    /// Refuses other clients than devices at the token endpoint.
+    /// Refuses clients that aren't devices, at the token endpoint.
     func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
         guard client.type != .device else { return }
         throw GoogleError(

@@ -20,14 +20,14 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Returns the error of a missing parameter.
+    /// Returns the error for a missing parameter.
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
             "invalid_request", "Missing required parameter: \(parameter)",
             diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
     }
 
-    /// Returns the error of an unknown value.
+    /// Returns the error for a parameter with an unknown value.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
@@ -52,7 +52,7 @@ struct GoogleError: Error, Sendable {
 
     var jsonResponse: Response { response(isNamed: true) }
 
-    /// Returns the response. It has `error` only if `isNamed`.
+    /// Returns the response, in which `error` is missing unless `isNamed`.
     func response(isNamed: Bool) -> Response {
         var body = JSONObject()
         if isNamed { body["error"] = .string(name) }

@@ -30,12 +30,12 @@ struct GoogleGrant: GrantToClient {
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
     /// The index of refresh tokens by grant.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
-    /// The most refresh tokens of a grant. One more revokes the oldest.
+    /// The greatest number of refresh tokens of a grant. A further one revokes the oldest.
     static let refreshTokenLimit = 100
     /// The lifetime of a grant to an app in testing, if it has other scopes than those of sign-in: seven days from the
     /// consent, which `refresh_token_expires_in` gives as 604799.
     static let testingLifetime = TimeSpan.seconds(604_799)
-    /// The most scopes of a grant. If there are more, only the latest are kept.
+    /// The greatest number of scopes in a grant. If there are more, only the latest are kept.
     static let scopeLimit = 500
 
     let account: String
@@ -107,7 +107,7 @@ extension Transaction {
     }
 }
 
-/// Makes codes and tokens in Google's form. It isn't documented; their beginnings are what developers see.
+/// Makes codes and tokens in Google's form. Google documents no form; developers see the beginnings.
 enum GoogleToken {
     case code
     case access
@@ -182,7 +182,7 @@ struct GoogleScopes: Codable, Sendable {
     /// The scopes that a person may deselect.
     var optional: [String] { names.filter { !GoogleScopes.isOfSignIn($0) } }
 
-    /// Returns these scopes and others that were granted before.
+    /// Returns these scopes and `others`, which were granted before.
     func adding(_ others: some Sequence<String>) -> GoogleScopes { GoogleScopes(names + others.sorted()) }
 
     func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }

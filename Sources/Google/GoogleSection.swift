@@ -60,11 +60,11 @@ struct GoogleClient: SeededOAuthClient {
         /// documented.
         var nameInErrors: String { self == .web ? "WEB" : "NATIVE_\(rawValue.uppercased())" }
 
-        /// Whether it is an app on a person's own device. Such apps get a refresh token with every sign-in
-        /// (<https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>).
+        /// Whether clients of this type are apps on a person's own device. Such apps get a refresh token with every
+        /// sign-in (<https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>).
         var isInstalled: Bool { self != .web }
 
-        /// Whether its clients have a secret. Phone apps have none:
+        /// Whether clients of this type have a secret. Phone apps have none:
         /// <https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code>.
         var hasSecret: Bool { self != .ios && self != .android }
     }
@@ -87,7 +87,7 @@ struct GoogleClient: SeededOAuthClient {
     let redirectURIs: [String]
     /// The origins of pages that may use Google's script for this client.
     let javaScriptOrigins: [String]
-    /// The schemes of its redirect URIs, in lower case.
+    /// The schemes of the client's redirect URIs, in lower case.
     let schemes: [String]
     let publishingStatus: PublishingStatus
     /// The accounts that an app in testing may ask for more than sign-in.
@@ -140,7 +140,7 @@ struct GoogleClient: SeededOAuthClient {
         schemes = hasSchemes ? ([GoogleClient.reversed(id)] + (appID.map { [$0] } ?? [])).map { $0.lowercased() } : []
     }
 
-    /// The number of its project, with which a client ID begins:
+    /// The number of the client's project, with which the client ID begins:
     /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>. It is `nil` for IDs without a
     /// number, such as those of examples.
     var projectNumber: Substring? {

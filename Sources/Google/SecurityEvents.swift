@@ -111,7 +111,7 @@ extension GoogleProvider {
         return ControlAnswer.ok(.object(answer))
     }
 
-    /// Applies the event to tokens, and describes it.
+    /// Applies the event to the person's tokens, and returns a description of the event.
     private func happen(
         _ order: SecurityEventOrder, to client: GoogleClient, _ exchange: Exchange
     ) throws -> JSONObject {

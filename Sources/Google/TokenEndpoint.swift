@@ -46,7 +46,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the parameters. Those of the body precede those of the query.
+    /// Returns the request's parameters: first those in the body, then those in the query.
     private func parameters(_ request: Request) -> Form {
         let members = request.jsonBody?.object?.members.compactMap { member in
             member.value.string.map { Form.Field(name: member.key, value: $0) }
@@ -314,16 +314,16 @@ struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
     let issuer: String
-    /// The audience.
+    /// The audience of the ID token, its `aud`.
     let client: String
     /// The client that requested the token, `azp`. An app on a device requests a token for its backend.
     var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails
     let issuedAt: Instant
-    /// The access token beside it, for `at_hash`.
+    /// The access token that is sent beside the ID token, for `at_hash`.
     var accessToken: String?
-    /// The code beside it, for `c_hash`.
+    /// The code that is sent beside the ID token, for `c_hash`.
     var code: String?
     /// The `jti`, which tokens of Google's script for browsers have together with `nbf`.
     var identifier: String?

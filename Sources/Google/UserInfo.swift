@@ -14,7 +14,7 @@ extension GoogleProvider {
     enum UserInfoVersion: Sendable {
         case v1
         case v2
-        /// OpenID Connect's version.
+        /// The version whose members OpenID Connect defines.
         case v3
     }
 
@@ -61,7 +61,7 @@ extension GoogleProvider {
 extension GoogleProvider {
     static let peopleHost = "people.googleapis.com"
 
-    /// The fields that Google has.
+    /// The fields of a profile that Google has.
     private static let personFields: Set<String> = [
         "addresses", "ageRanges", "biographies", "birthdays", "calendarUrls", "clientData", "coverPhotos",
         "emailAddresses", "events", "externalIds", "genders", "imClients", "interests", "locales", "locations",

@@ -19,9 +19,9 @@ final class Connection: @unchecked Sendable {
     let descriptor: Int32
     /// The client's address, if the number of its connections is limited.
     let key: [UInt8]?
-    /// The label of its requests: `Request.label`.
+    /// The label that the connection's requests get: `Request.label`.
     let label: String?
-    /// Whether its client is on this machine: `Request.isFromLoopback`.
+    /// Whether the client is on this machine: `Request.isFromLoopback`.
     let isFromLoopback: Bool
     var phase = Phase.new
     /// The time at which the phase began, in seconds of the gate's clock.

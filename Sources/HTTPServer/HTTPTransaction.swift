@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer in libmicrohttpd, from the first line of one to the last byte of the other.
+/// A request and its answer in libmicrohttpd, from the request's first line to the answer's last byte.
 final class HTTPTransaction: @unchecked Sendable {
     private enum State {
         case reading

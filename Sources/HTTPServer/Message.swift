@@ -63,7 +63,7 @@ struct Message {
 /// Passes a body to libmicrohttpd in pieces.
 final class BodyReader: @unchecked Sendable {
     enum Source {
-        /// These bytes, then an abrupt end.
+        /// Some bytes, after which the connection ends abruptly.
         case cut([UInt8])
         case stream(EventStream)
     }

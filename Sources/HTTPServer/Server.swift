@@ -8,7 +8,7 @@ import Platform
 package final class Server: Sendable {
     package typealias Handler = @Sendable (Request) -> Reply
 
-    /// A certificate with its chain and its key, in PEM.
+    /// A TLS certificate, its chain and its key, in PEM.
     package struct TLS: Sendable {
         package let chain: String
         package let key: String
@@ -84,7 +84,7 @@ package final class Server: Sendable {
     /// `false` and closes the descriptor if the server accepts no more connections.
     package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
 
-    /// The counters of its connections since the start.
+    /// The counters of the server's connections since the start.
     package var counters: ServerCounters { workers.gate.counters }
 
     /// Stops: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503 to those

@@ -72,7 +72,7 @@ extension Inspector {
         return response
     }
 
-    /// Whether it is a path at this daemon that no browser takes for another host's.
+    /// Whether `path` leads to a page of this daemon, and no browser reads it as the address of another host.
     private static func isOwnPage(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.hasPrefix("//")
             && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }

@@ -30,7 +30,7 @@ package struct Inspector: Sendable {
         self.formToken = formToken
     }
 
-    /// All pages. They aren't recorded, and no fault can be ordered at them.
+    /// All pages of the inspector. Requests for them aren't recorded, and no fault can be ordered at them.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], Inspector.root, nil) { toFirstPage($0) }]
             + signInsEndpoints + exchangeEndpoints + explainEndpoints + peopleEndpoints + userEndpoints
@@ -226,7 +226,7 @@ enum InspectorAssets {
         name: "inspector.css", type: "text/css;charset=UTF-8",
         text: StyleSheets.all.map { "\($0.text)" }.joined())
 
-    /// The scripts by their files' names without `.js`.
+    /// The scripts by the names of their files, without `.js`.
     static let scripts = Dictionary(
         uniqueKeysWithValues: Scripts.all.map { script in
             let type = "text/javascript;charset=UTF-8"

@@ -20,7 +20,7 @@ struct Attributes: ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns these attributes after others.
+    /// Returns the attributes `first`, followed by these.
     func after(_ first: Attributes) -> Attributes {
         var sum = first
         sum.all += all
@@ -74,7 +74,7 @@ extension HTML: ExpressibleByStringInterpolation {
         .of("pre", ["id": id, "tabindex": "0", "aria-label": label], .text(ShownText.source(text, limit: limit)))
     }
 
-    /// Returns names with their values.
+    /// Returns a list of names and values, such as those of a request's headers.
     static func facts(_ rows: [(String, HTML)]) -> HTML? {
         guard !rows.isEmpty else { return nil }
         return .of("dl.facts", .group(rows.map { .group([.of("dt", ShownText.isolated($0.0)), .of("dd", $0.1)]) }))

@@ -30,7 +30,7 @@ enum ShownText {
         return shown
     }
 
-    /// Whether it is a control character, one without width, or one of
+    /// Whether the character is a control character, has no width, or is one of
     /// <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

@@ -4,7 +4,7 @@
 /// let tag = Argon2(kind: .id, memory: 65_536, passes: 3).hash(password, salt: salt, length: 32)
 /// ```
 package struct Argon2: Codable, Equatable, Sendable {
-    /// The variant, by its number in RFC 9106 §3.2.
+    /// A variant of Argon2, by its number in RFC 9106 §3.2.
     package enum Kind: UInt32, Codable, Sendable {
         /// Argon2d: the password decides which blocks are read.
         case d = 0

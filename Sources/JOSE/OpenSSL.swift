@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Prepares OpenSSL, and caches the algorithms that are fetched from it.
 enum OpenSSL {
-    /// SHA-256. It is fetched once, because OpenSSL 3 would otherwise search it under a lock at each use.
+    /// OpenSSL's SHA-256, fetched once: otherwise OpenSSL 3 would search for it under a lock at each use.
     nonisolated(unsafe) static let sha256: OpaquePointer? = {
         prepare()
         return EVP_MD_fetch(nil, "SHA256", nil)

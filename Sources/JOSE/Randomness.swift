@@ -57,7 +57,7 @@ package struct SystemGenerator: Codable, Sendable {
     /// The pool's size. With its header, the array has less than 1,024 bytes: for larger ones, glibc first merges all
     /// small pieces of free memory.
     private static let poolSize = 960
-    /// The pool. It isn't modified, so that copies of this value share it.
+    /// A pool of random bytes. Its bytes are never modified, so that copies of this value share the pool.
     private var pool: [UInt8] = []
     /// The number of the pool's bytes that have been used.
     private var drawn = 0

@@ -87,7 +87,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject: Equatable {
-    /// Compares members; their order doesn't matter.
+    /// Compares the objects' members, in any order.
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count
             && left.entries.allSatisfy { entry in entry.value == nil || right[entry.key] == entry.value }

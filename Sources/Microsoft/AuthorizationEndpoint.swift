@@ -15,7 +15,8 @@ enum MicrosoftRealm: Sendable {
     case consumers
     case tenant(MicrosoftTenant)
 
-    /// The text in addresses. A tenant has its ID, even if the path names a domain.
+    /// The part of addresses that says who may sign in. A tenant's part is its ID, even if the request's path has a
+    /// domain.
     var text: String {
         switch self {
         case .common: "common"

@@ -94,7 +94,7 @@ extension Exchange {
     /// The ID of the request at Microsoft, in errors and in the header `x-ms-request-id`.
     var traceID: String { DerivedNumber.uuid(of: "microsoft.trace:\(id)") }
 
-    /// The ID that the client has given the request, or one that is made.
+    /// The ID that the client has given to the request, or a new ID.
     var correlationID: String {
         let sent = request.header("client-request-id") ?? request.queryForm["client-request-id"] ?? ""
         return TextRule.guid.holds(sent) ? sent : DerivedNumber.uuid(of: "microsoft.correlation:\(id)")

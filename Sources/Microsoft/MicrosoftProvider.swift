@@ -25,11 +25,11 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
     package static let host = "login.microsoftonline.com"
     package static let origin = "https://\(host)"
     static let graphHost = "graph.microsoft.com"
-    /// The host whose address people type on other devices.
+    /// The host of the short address that people type to enter a device's code.
     static let shortHost = "microsoft.com"
     static let shortDevicePath = "/devicelogin"
     static let devicePath = "/common/oauth2/deviceauth"
-    /// Other names of the host: <https://login.microsoftonline.com/common/discovery/instance> lists them.
+    /// The host's further names, as listed at <https://login.microsoftonline.com/common/discovery/instance> lists them.
     static let aliases = [host, "login.windows.net", "login.microsoft.com", "sts.windows.net"]
 
     let settings: MicrosoftSection

@@ -110,7 +110,7 @@ struct MicrosoftClient: SeededOAuthClient {
         return all.first { $0.1.contains { MicrosoftClient.matches(uri, $0) } }?.0
     }
 
-    /// Whether a redirect URI is a registered one. The port of `http://localhost` isn't compared.
+    /// Whether a redirect URI is registered. The port of `http://localhost` isn't compared.
     private static func matches(_ uri: String, _ registered: String) -> Bool {
         if RegisteredRedirectURI(registered).matches(uri) { return true }
         guard let sent = WebAddress(uri), let known = WebAddress(registered), !sent.hasFragment else { return false }
@@ -130,7 +130,7 @@ struct MicrosoftSection: SeedSection {
     let issuer: IssuerChoice
     private let signingKeys: [SigningKey]
     let codeLifetime, deviceCodeLifetime: TimeSpan
-    /// The tenants by their IDs and domains.
+    /// The tenants, each by its ID and by its domains.
     let tenants: [String: MicrosoftTenant]
     let clients: RegisteredClients<MicrosoftClient>
     /// The clients that are APIs, by the URI or ID with which scopes begin.

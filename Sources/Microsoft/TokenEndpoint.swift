@@ -41,7 +41,7 @@ struct MicrosoftTokenRequest: Sendable {
         return value
     }
 
-    /// The scopes that the request names, if it names some beside those of sign-in.
+    /// The scopes that the request names; `nil` if it names none but those of sign-in.
     var scopes: MicrosoftScopes? {
         let scopes = MicrosoftScopes(form["scope"])
         return scopes.names.allSatisfy(MicrosoftScopes.ofSignIn.contains) ? nil : scopes
@@ -64,7 +64,7 @@ struct MicrosoftTokenRequest: Sendable {
 }
 
 extension MicrosoftProvider {
-    /// The tokens of an answer, of which those with a text are kept.
+    /// The tokens of an answer. Tokens that have a text are stored.
     private struct Issued: Sendable {
         let account: Account?
         let api: String

@@ -14,7 +14,7 @@ struct Issuer: SchemaObject {
     private let url: String
     /// The host on which it is served, and its path there, without a slash at the end.
     let host, path: String
-    /// Whether its URL names this machine, so that it is also served at its path on the daemon's own host.
+    /// Whether the issuer's URL names this machine. Such an issuer is also served at its path on the daemon's own host.
     private let isOfThisMachine: Bool
     /// Further paths at which it is served.
     let furtherPlaces: [FurtherPlace]
@@ -34,7 +34,8 @@ struct Issuer: SchemaObject {
     /// Whether no seed has this issuer. It was created by its first use, and accepts any client.
     private(set) var isTakenOnTrust = false
 
-    /// Another path at the issuer's host, such as Entra's `/common/v2.0`, whose discovery document names no tenant.
+    /// A further path at the issuer's host, such as Entra's `/common/v2.0`, where the discovery document names no
+    /// tenant.
     struct FurtherPlace: SchemaObject {
         let path: String
         let issuer: String?

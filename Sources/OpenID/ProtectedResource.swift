@@ -173,9 +173,9 @@ struct ResourcePolicy: SchemaObject {
         }
 
         enum Scope: String, CaseIterable, Sendable {
-            /// The scopes that the request needs.
+            /// The scopes that the request needs, whether or not the token has them.
             case needed
-            /// Those of them that the token doesn't have.
+            /// The scopes that the request needs and the token doesn't have.
             case missing
             case none
         }

@@ -15,7 +15,7 @@ package struct PostgreSQLStatement: Sendable {
     }
 }
 
-/// A statement with its values.
+/// A statement and the values of its parameters.
 package struct PostgreSQLCall: Sendable {
     package let statement: PostgreSQLStatement
     package let values: [PostgreSQLValue]

@@ -1,4 +1,4 @@
-/// An exchange, with its flow and the client of that flow, which are known from other exchanges.
+/// An exchange, its flow, and the flow's client. The flow and the client follow from the exchanges before.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String

@@ -4,7 +4,7 @@ import JSON
 import Synchronization
 import Time
 
-/// A request with its answer, and details about both.
+/// A request, its answer, and details about both.
 package final class RecordedExchange: Sendable {
     /// The header that says why a request was refused.
     package static let diagnosisHeader = "Understudy-Diagnosis"
@@ -55,7 +55,7 @@ package final class RecordedExchange: Sendable {
             began: began, duration: duration, fault: fault, mail: mail)
     }
 
-    /// `sizes` are those of the whole bodies, of which there may be only the beginnings.
+    /// Makes a recorded exchange. `sizes` are the sizes of the whole bodies, of which only the beginnings may be kept.
     init(
         id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
         response: Response, sizes: (request: Int, response: Int), time: Instant, began: Int64, duration: Int64,

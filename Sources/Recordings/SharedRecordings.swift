@@ -51,7 +51,8 @@ extension RecordingStore {
         return shared.mirrors.recording(of: world) { Recording(in: self, of: world) }
     }
 
-    /// All recordings, with those of worlds that this daemon doesn't hold; `nil` where they aren't shared.
+    /// All recordings of all daemons that share the store, including those of worlds that this daemon doesn't hold;
+    /// `nil` if recordings aren't shared.
     package var sharedRecordings: [Recording]? { shared?.mirrors.all }
 
     // MARK: - Searching

@@ -78,7 +78,7 @@ package struct MailDecision: Sendable {
 /// A received message, with its envelope.
 package struct IncomingMessage: Sendable {
     package let envelope: MailEnvelope
-    /// The message as it was sent, with CR LF at the end of each line.
+    /// The bytes of the message, unchanged, with CR LF at the end of each line.
     package let content: [UInt8]
 
     package init(_ envelope: MailEnvelope, _ content: [UInt8]) {

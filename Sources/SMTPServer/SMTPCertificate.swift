@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A certificate with its key, for TLS as a server.
+/// A certificate and its private key, with which the SMTP server offers TLS.
 package final class SMTPCertificate: @unchecked Sendable {
     // OpenSSL counts the references to a context under a lock of its own, and the context never changes.
     let context: OpaquePointer

@@ -34,7 +34,7 @@ package struct Instant: Comparable, Hashable, Sendable {
     /// The whole seconds since 1970, rounded down, as in tokens.
     package var seconds: Int64 { milliseconds / 1000 }
 
-    /// The instant without its milliseconds.
+    /// The instant, rounded down to a whole second.
     package var wholeSecond: Instant { Instant(clamping: seconds * 1000) }
 
     package static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }

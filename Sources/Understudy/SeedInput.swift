@@ -85,7 +85,8 @@ public enum SeedInput: Sendable {
 
 /// The built-in seed: `seed-data/default.json` and the keys it names, embedded so that the binary needs no other files.
 enum BuiltInSeed {
-    /// The seed's source. It throws for a file that isn't embedded; a test checks that this never happens.
+    /// The source of the built-in seed. It throws for a file that isn't embedded; a test checks that this never
+    /// happens.
     static var source: SeedSource {
         get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {

@@ -125,7 +125,7 @@ extension Understudy {
         public let idleSeconds: Int
         /// The number of exchanges that its recording holds.
         public let requests: Int
-        /// The address of its own port, if it has one.
+        /// The URL at the world's own port; `nil` if the world has no port.
         public let url: String?
     }
 }

@@ -4,8 +4,8 @@ import UnderstudyClient
 
 /// A report on the world of a failed test.
 struct TestAccount: Sendable {
-    /// The refusals with their reasons, or all requests if none was refused; then the orders that weren't used. A line
-    /// each.
+    /// A report with one line for each refusal and its reason, or for each request if none was refused. The orders that
+    /// weren't used follow.
     let text: String
     /// The recording as an HTTP archive; `nil` if it isn't available.
     let archive: Data?

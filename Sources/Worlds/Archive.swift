@@ -114,8 +114,8 @@ package struct ArchivedChange: Sendable {
 }
 
 extension [ArchivedChange] {
-    /// These changes without the values that a later one has, too. If a thousand orders are queued one by one, there
-    /// are a thousand values of up to a thousand orders, of which only the last counts.
+    /// The changes without values that a later change of the list overwrites. If a thousand orders are queued one by
+    /// one, there are a thousand values of up to a thousand orders, of which only the last counts.
     package var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -140,7 +140,7 @@ package struct ArchivedWorld: Sendable {
     package var wasThere = true
 }
 
-/// The changes that others have made in a world.
+/// The changes that other daemons have made in a world.
 package enum ArchiveNews: Sendable {
     case none
     /// Changes, in order. Unless `isAll`, there may be more.
@@ -203,7 +203,7 @@ package struct StoreHealth: Sendable {
     /// The daemons that share the store, this one among them; empty when it isn't shared.
     package var replicas: [Replica] = []
 
-    /// A daemon among those that share a store.
+    /// One of the daemons that share a store.
     package struct Replica: Sendable {
         package let number: Int
         /// The names of the replica's machine and process.

@@ -6,7 +6,7 @@ enum AnswerSize {
     /// The most bytes of JSON: about 6,000 tokens.
     static let limit = 24_000
 
-    /// The longest texts, and the most elements and members, of an answer. Each step allows less.
+    /// The limits of an answer's texts, elements and members. Each further step of the list allows less.
     private static let steps: [(text: Int, count: Int)] = [
         (4_000, 100), (1_500, 50), (600, 30), (200, 15), (80, 8), (40, 4), (20, 2),
     ]

@@ -29,7 +29,8 @@ struct DeclaredCall: Sendable {
         }
     }
 
-    /// Returns a line for each call whose path contains a text. Of three calls or less, it says what they take, too.
+    /// Returns a line for each call whose path contains a text. For three calls or fewer, the line also describes the
+    /// arguments.
     static func list(containing text: String) -> String {
         let found = Composition.calls.filter { $0.call != nil && path($0).contains(text) }
         return found.map { endpoint in
@@ -64,7 +65,7 @@ struct DeclaredCall: Sendable {
     /// The answer to a successful call.
     var answer: Schema { described.first { $0.status < 300 }?.schema ?? .map(of: .any) }
 
-    /// All answers of the call.
+    /// All answers that the call declares.
     var answers: [Schema] { described.map(\.schema) }
 
     private var described: [(status: Int, schema: Schema)] {

@@ -25,10 +25,10 @@ extension Schema {
         return schemas.dropFirst().reduce(first) { .either($0, $1) }
     }
 
-    /// Returns the members with these names.
+    /// Returns the schema's members with these names.
     func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
 
-    /// The schema of this list's elements.
+    /// The schema of the elements, if this is the schema of a list.
     var elements: Schema {
         switch self {
         case .list(let schema, _), .sequence(let schema), .set(let schema): schema
@@ -36,7 +36,7 @@ extension Schema {
         }
     }
 
-    /// The object with its larger members unspecified. The daemon validates them.
+    /// The schema of the object without details of its larger members, which the daemon validates.
     var outline: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field -> Field in

@@ -53,7 +53,7 @@ struct ManualSection: Sendable {
     let page: String
     /// The heading without Markdown's signs.
     let heading: String
-    /// The text with its heading, in Markdown.
+    /// The section's heading and text, in Markdown.
     let text: String
 
     /// Returns the sections of a page, in order.

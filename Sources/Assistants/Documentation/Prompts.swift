@@ -1,7 +1,7 @@
 import ModelContextProtocol
 
 extension DaemonTools {
-    /// Requests that people can choose instead of writing them.
+    /// Ready-made requests to an assistant, from which people can choose.
     package static let prompts = [
         Prompt(
             "why_refused", title: "Why was my sign-in refused?",

@@ -29,7 +29,7 @@ package struct ReadToken: Sendable {
     package let missing: [ExplainedPart.Finding]
     package let signature: [ExplainedPart.Finding]
 
-    /// The parts of an explanation that say the same.
+    /// The explanation in parts: statements with the same meaning are one part.
     package var parts: [ExplainedPart] {
         let said = (header + claims).flatMap { member in
             member.findings.isEmpty
@@ -47,7 +47,7 @@ package struct ReadToken: Sendable {
 
 /// The facts about a token that follow from where it was found.
 package struct TokenSurroundings: Sendable {
-    /// A text in another exchange.
+    /// A text that another exchange sent to somebody.
     package struct Sent: Sendable {
         package let text: String
         /// The receiver of the text, such as "Apple"; empty for one that a person has pasted.
@@ -87,7 +87,7 @@ package struct ValueReader: Sendable {
     private let finder: EndpointFinder
     /// The time at which times are judged.
     package let now: Instant
-    /// The providers with their hosts. Listing them takes time, so it is done once.
+    /// The providers and their hosts, listed once because listing takes time.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
     /// Makes a reader. `moment` is the time of an exchange, whose tokens may have expired since; without it, times are

@@ -14,7 +14,7 @@ package struct FlowStep: Sendable {
 
     package var exchange: RecordedExchange { known.exchange }
 
-    /// Whether it was refused, failed, or broken off.
+    /// Whether the step was refused, failed, or was broken off.
     package var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
@@ -31,7 +31,7 @@ package struct FlowStep: Sendable {
         isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
 
-    /// Whether it is a device's poll before the person has decided.
+    /// Whether the step is a device's poll before the person has decided.
     package var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
     /// Whether the person refused, or was ordered to.
@@ -56,7 +56,7 @@ package struct Flow: Sendable {
         case signedOut
     }
 
-    /// The ID of its first exchange.
+    /// The flow's ID, which is the ID of its first exchange.
     package let id: String
     /// The steps, in the order in which they were answered.
     package let steps: [FlowStep]
@@ -91,7 +91,7 @@ package struct Flow: Sendable {
 
     // MARK: - Name
 
-    /// Whether it is only a request for a key set or a discovery document.
+    /// Whether the flow is only a request for a key set or a discovery document.
     package var isQuiet: Bool {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
@@ -138,7 +138,7 @@ package struct Flow: Sendable {
             .sorted { ($0.place, $0.title) < ($1.place, $1.title) }
     }
 
-    /// Their names in the seed.
+    /// The names of the flow's providers in the seed.
     package var providerNames: [String] {
         providers.compactMap { if case .provider(let name, _, _) = $0 { name } else { nil } }
     }
@@ -169,7 +169,7 @@ package struct Flow: Sendable {
 
     // MARK: - Next step
 
-    /// Whether it ends with a code that hasn't been redeemed.
+    /// Whether the flow ends with a code that hasn't been redeemed.
     package var awaitsRedemption: Bool {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return false }
         return last.exchange.notes.given.contains { ["code", "authorizationcode"].contains($0) }
@@ -248,7 +248,7 @@ extension FlowStep {
         return names.joined(separator: ", ")
     }
 
-    /// Returns an error without the words that may follow its name.
+    /// Returns the name of an error, without the description that may follow it.
     package static func name(ofError error: String) -> String {
         Place.shortened(String(error.prefix { $0 != " " }), to: 60)
     }

@@ -136,9 +136,9 @@ package struct FlowFilter: Sendable {
     package var provider: String?
     /// A part of the client's ID.
     package var client: String?
-    /// Whether it was refused, cancelled, or made to fail.
+    /// Whether the sign-in was refused, cancelled, or made to fail; `nil` if that doesn't matter.
     package var isRefused: Bool?
-    /// Whether it isn't finished.
+    /// Whether the sign-in isn't finished; `nil` if that doesn't matter.
     package var isUnfinished: Bool?
     /// A text in the flow's summary; case is ignored.
     package var text: String?

@@ -5,7 +5,7 @@ import JSON
 /// A message in the control API's form.
 struct MailDocument {
     let message: ShownMessage
-    /// Whether it is in a list: there, long texts are cut, so that an answer's length is bounded.
+    /// Whether the message is one of a list. In lists, long texts are cut, so that the answer's length is bounded.
     var isListed = false
     /// The URL of the message's own documents, without its ID.
     let base: String

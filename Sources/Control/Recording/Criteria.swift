@@ -21,7 +21,7 @@ struct Criteria: SchemaObject {
         self.init(&fields, ofQuery: false)
     }
 
-    /// Reads a query. It has no objects, and so no conditions on fields.
+    /// Reads conditions from a query. A query can't have conditions on fields, because it has no objects.
     init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {

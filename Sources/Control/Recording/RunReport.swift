@@ -136,7 +136,7 @@ extension ExchangeDocument {
     /// Whether a rehearsal has changed the answer.
     fileprivate var isSurprise: Bool { known.exchange.fault.map(Fault.isRehearsed) ?? false }
 
-    /// The request, its client, and the fault that has changed the answer.
+    /// One line about a changed answer: the request, its client, and the fault that changed the answer.
     fileprivate var surprise: String {
         let client = known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
         return "\(known.exchange.id) \(name)\(client): \(Place.shortened(shown(known.exchange.fault ?? ""), to: 300))"

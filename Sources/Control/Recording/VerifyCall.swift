@@ -52,7 +52,7 @@ extension ControlAPI {
         let times: Int?
         let atLeast: Int?
         let atMost: Int?
-        /// The expectation as it was written.
+        /// The expectation, as the test wrote it.
         let document: JSONValue
 
         /// Whether the bounds are contradictory.

@@ -73,7 +73,7 @@ extension Response {
 /// the kind of evidence, the date of the source, the source, and the day since which it is so.
 package struct EvidenceTable: Sendable {
     package enum Subject: String, CaseIterable, Sendable {
-        /// A refusal: its code or status, and its text.
+        /// A refusal by its code or status, and its text.
         case error
         /// A claim of an ID token.
         case claim
@@ -81,7 +81,7 @@ package struct EvidenceTable: Sendable {
         case header
         /// A lifetime, a size or a count.
         case limit
-        /// Another behaviour.
+        /// A behaviour that is none of the other kinds.
         case text
     }
 

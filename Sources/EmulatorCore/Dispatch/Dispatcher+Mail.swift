@@ -16,7 +16,7 @@ package struct MailExchange: Sendable {
     package var conversation = ""
     /// The reply's code; `nil` when the connection was closed without one.
     package var code: Int?
-    /// The reply, without its code.
+    /// The text of the SMTP reply, without the reply's code.
     package var reply = ""
     package var diagnosis: Diagnosis?
     package var note: Note?

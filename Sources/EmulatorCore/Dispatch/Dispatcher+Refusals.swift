@@ -30,7 +30,8 @@ extension Dispatcher {
         return response
     }
 
-    /// Lets scripts of other origins read our headers, if they may read the answer.
+    /// Lets scripts of other origins read the headers `Understudy-…` of an answer, if these scripts may read the
+    /// answer.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
         let own = "\(Diagnosis.headerName), \(Note.headerName), \(requestHeader)"

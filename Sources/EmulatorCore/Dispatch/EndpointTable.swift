@@ -13,8 +13,8 @@ package enum PageRefusal: Sendable {
 
 /// Finds the endpoint that a request is for, by host, method and path, and the provider that it belongs to.
 struct EndpointTable: Sendable {
-    /// An endpoint with its provider, which is `nil` for the daemon's own. It is a class, so that finding one copies
-    /// one reference.
+    /// An endpoint and its provider; the provider is `nil` for the daemon's own endpoints. This is a class, so that
+    /// finding an endpoint copies one reference.
     final class Entry: Sendable {
         let endpoint: Endpoint
         let provider: (any Provider)?

@@ -6,7 +6,7 @@ import Worlds
 /// The world of a request, and the part of the request that names it. URLs in answers name it in the same part.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// No part: it is the world of requests that name none.
+        /// No part of the request names the world: it is the default world.
         case nowhere
         /// The path: `http://localhost:9099/~w1/…`.
         case path
@@ -26,7 +26,7 @@ package struct NamedWorld: Sendable, Equatable {
 
     package let name: String
     package let place: Place
-    /// The path as it was sent, without the world's name.
+    /// The path of the request, without the world's name.
     let path: String
     /// The host's name in lower case, without the world's name; without `.localhost`, too, if it ends with it.
     let host: String

@@ -120,7 +120,7 @@ package protocol RemembersEndedTokens: Provider {
 package struct EndedValue: Sendable {
     /// The reason as a clause, such as "the person removed the app".
     package let reason: String
-    /// The account that it was for, where that is known.
+    /// The account that the credential was issued for, if that is known.
     package let account: String?
 
     package init(reason: String, account: String?) { (self.reason, self.account) = (reason, account) }

@@ -8,9 +8,9 @@ package struct EndpointTraits: Sendable {
     package struct Errors: Sendable {
         /// The names of the errors, in the order of the provider's documentation.
         package let names: [String]
-        /// Other names that can be ordered.
+        /// The names that can be ordered besides the listed ones.
         package let others: [String]
-        /// Whether any other name can be ordered, unless it is almost a known one.
+        /// Whether a name that isn't listed can be ordered, too, unless it looks like a misspelling of a listed one.
         package let isOpen: Bool
         /// A function that makes the response of an ordered error; `nil` at authorization endpoints, which send errors by
         /// a redirect.

@@ -67,7 +67,7 @@ package struct FaultEffect: SchemaObject {
     package let reply: SMTPAnswer?
     /// Whether a mail is accepted and then lost.
     package let isLost: Bool
-    /// The effect as it was ordered, with defaults.
+    /// The effect as the test ordered it, with defaults filled in.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {

@@ -19,7 +19,7 @@ package struct FaultMatch: SchemaObject {
     /// Patterns of the envelope's sender and of a recipient, in lower case.
     package let from: String?
     package let to: String?
-    /// The match as it was ordered.
+    /// The match as the test ordered it.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {

@@ -22,7 +22,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// The tampering as it was ordered, with defaults.
+    /// The tampering as the test ordered it, with defaults filled in.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {

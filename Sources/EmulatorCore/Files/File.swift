@@ -13,7 +13,7 @@ package enum File {
 
         package var description: String { "\(path) \(what): \(reason)" }
 
-        /// Without a `reason`, it is the system's, from `errno`.
+        /// Makes the failure of a file. Without a `reason`, the reason is the system's, from `errno`.
         package init(_ path: String, _ what: String, _ reason: String? = nil) {
             let code = errno
             self.path = path

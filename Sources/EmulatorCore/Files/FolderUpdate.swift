@@ -88,8 +88,8 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Moves files of others back into the folder, which is the draft now, and moves the file beside it into place.
-    /// Undoes everything if that fails.
+    /// Finishes the exchange of the folder with its draft: moves files that other programs wrote back into the folder,
+    /// and moves the file beside the folder into place. Undoes everything if that fails.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {

@@ -8,7 +8,7 @@ import Worlds
 /// A section under a heading: profiles, apps with access, browsers that are signed in.
 package struct InspectedSection: Sendable {
     package let title: String
-    /// A sentence about it, shown also when there are no items.
+    /// A sentence about the section, shown even if the section has no items.
     package let about: String?
     package let items: [InspectedItem]
     /// The number of older items that aren't listed.

@@ -10,7 +10,8 @@ package protocol UserDirectory: Sendable {
     /// The name of the field with a user's ID, which can't be changed.
     var keyField: String { get }
 
-    /// Returns directories within it, such as those of tenants. `after` is the cursor of an earlier page.
+    /// Returns the directories within this directory, such as those of tenants. `after` is the cursor of an earlier
+    /// page.
     func parts(after cursor: String?, limit: Int) -> UserDirectoryPage
     /// Returns at most `limit` users whose ID, address or phone number begins with `search`. `after` is the cursor of
     /// an earlier page.

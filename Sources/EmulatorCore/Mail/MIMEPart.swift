@@ -100,7 +100,7 @@ struct MIMEPart {
 struct HeaderParameters {
     /// The value in lower case.
     let value: String
-    /// The parameters by their names in lower case. Of several with one name, the first is used.
+    /// The parameters by their names in lower case. If several have the same name, the first one counts.
     let parameters: [String: String]
 
     init(_ text: String) {
@@ -173,7 +173,7 @@ private struct DividedValue {
     var text: String { Charset.text(pieces.sorted { $0.place < $1.place }.flatMap(\.bytes), charset) }
 }
 
-/// A mail as it came, byte for byte. It is parsed again when it is shown, so that it is stored only once.
+/// A received mail, byte for byte. Only these bytes are stored; each display parses them again.
 package struct ReceivedMail: Codable, Sendable, Equatable {
     /// The bytes, with CR LF at the ends of lines.
     package let raw: [UInt8]

@@ -161,7 +161,7 @@ extension Account: Codable {
         }
     }
 
-    /// An account with its derived profiles, for encoding.
+    /// The form in which an account is encoded: the account and its derived profiles.
     private struct Complete: Encodable {
         let account: Account
 

@@ -4,7 +4,7 @@ import JSON
 /// Reads the keys of a seed file, which it has as text or in files, and replaces each file's name by the file's text.
 struct KeyFiles {
     let source: SeedSource
-    /// Keys by their PEM text, so that each is read once.
+    /// The keys that have been read, by their PEM text, so that each key is read once.
     private(set) var keys: [String: Key] = [:]
     private(set) var issues: [Issue] = []
 

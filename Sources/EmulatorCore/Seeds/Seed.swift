@@ -19,7 +19,7 @@ package struct Seed: Sendable {
     package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]
-    /// The faults as they are written, for the places of mistakes.
+    /// The faults as the seed's files have them, so that error messages can name places in the files.
     package let writtenFaults: [LocatedJSON]
     package let writtenOutcomes: [LocatedJSON]
     /// The keys of the seed, by their PEM text.

@@ -25,7 +25,7 @@ package struct StartingSeed: Sendable {
         /// The file's path from the seed's directory.
         package let path: String
         package let text: String
-        /// Whether only its owner may read the file.
+        /// Whether only the file's owner may read it.
         package let isPrivate: Bool
 
         package init(_ path: String, _ text: String, isPrivate: Bool = false) {

@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Worlds
 
-/// A seed with its providers, the endpoints that they and the daemon serve, and the endpoints' table.
+/// A seed, its providers, and the endpoints that the providers and the daemon serve.
 package final class PlayedSeed: Sendable {
     package let seed: Seed
     let providers: [any Provider]

@@ -112,7 +112,7 @@ struct StoredKeys: Row {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }
 
-    /// Returns whether these are the same keys, by their IDs.
+    /// Returns whether this value has exactly these keys, compared by their IDs.
     func names(_ published: [KeyGenerator.NamedKey], before: [KeyGenerator.NamedKey]) -> Bool {
         self.published.lazy.map(\.id).elementsEqual(published.lazy.map(\.id))
             && self.before.lazy.map(\.id).elementsEqual(before.lazy.map(\.id))
@@ -127,7 +127,7 @@ extension SharedTexts {
         return try read(text)
     }
 
-    /// Stores keys unless others are stored already, and returns those that are.
+    /// Stores keys under a name, unless the name has keys already. Returns the keys that the name has afterwards.
     func keys(
         _ name: String, orKeep keys: [KeyGenerator.NamedKey]
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {

@@ -37,7 +37,7 @@ package final class WorldPorts: Sendable {
 
     /// The reason why a world gets no port.
     package enum Refusal: Error {
-        /// The world has another port already.
+        /// The world already has a port, and it isn't the requested one.
         case other(UInt16)
         case tooMany
         /// The daemon serves HTTPS only, or takes no mail.

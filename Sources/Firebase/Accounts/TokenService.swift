@@ -133,7 +133,7 @@ struct EndedSession: Row {
 /// their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
-    /// The text as it was sent; `nil` if nobody has set any claims.
+    /// The custom claims as JSON text, as they were sent; `nil` if nobody has set any.
     let text: String?
 
     init(_ object: JSONObject = JSONObject()) {

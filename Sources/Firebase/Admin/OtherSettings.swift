@@ -74,7 +74,7 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets those of the fields at `fields` that the mask names. The request's body is a message of the type `message`.
+    /// Sets the fields at `fields` that are named by the mask. The request's body is a message of the type `message`.
     mutating func change(
         _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {

@@ -159,7 +159,7 @@ extension FirebaseProvider {
 /// A request to sign in with a verified number, or to add it to the signed-in user.
 private struct PhoneSignIn: Sendable {
     enum Decision: Sendable {
-        /// Another user has the number. The answer has a token that proves it.
+        /// A different user has the number. The answer contains a token which proves that the caller owns the number.
         case numberIsTaken(proof: String)
         case done(User, isNew: Bool)
     }

@@ -94,7 +94,7 @@ struct PasskeyResponse: Sendable {
         response = try fields.nested("response") ?? attestation ?? assertion
     }
 
-    /// Whether it has an ID and nothing else, as the official emulator takes it.
+    /// Whether the credential has an ID and nothing else. The official emulator accepts such credentials.
     var isFake: Bool { response == nil }
 
     /// Returns the client data.

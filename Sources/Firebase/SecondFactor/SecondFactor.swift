@@ -74,7 +74,8 @@ struct PendingSecondFactor: TokenRow {
     let begun: Instant
     var attributes = CustomClaims()
 
-    /// The end of its validity. Recorded as `lifetime-sms`: after 450 seconds a text is sent, after 600 it isn't.
+    /// The time at which the pending credential expires. Recorded as `lifetime-sms`: after 450 seconds a text is sent,
+    /// after 600 it isn't.
     var expires: Instant { begun + .minutes(10) }
     /// The end of the time for an authenticator app's code. Recorded as `lifetime` and `lifetime-short`: after 290
     /// seconds a code is accepted, after 300 it isn't.

@@ -21,9 +21,9 @@ struct Tenant: Row {
     var hidesEmails: Bool?
     /// The code for each test number. They may be second factors.
     var testNumbers: [String: String] = [:]
-    /// Whether it was created because a request named it, and nobody has set it up.
+    /// Whether the tenant exists only because a request named it, and nobody has set it up.
     var isImplicit = false
-    /// Whether it is in the seed, which may also set its providers.
+    /// Whether the tenant is in the seed, which may also set the tenant's providers.
     var isSeeded = false
     var others = OtherSettings()
 
@@ -104,7 +104,7 @@ extension Project {
 
 /// A tenant in a project's seed.
 package struct SeededTenant: SchemaObject {
-    /// The tenant, without its project.
+    /// The tenant's settings, without the project to which it belongs.
     fileprivate let settings: Tenant
     /// The tenant's providers; `nil` if it has all of the project's.
     private(set) var providers: TenantProviders?

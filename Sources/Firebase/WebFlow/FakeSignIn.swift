@@ -169,7 +169,7 @@ extension FirebaseProvider {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// Returns a form. It is posted to the project's own domain, as a provider's answer is.
+    /// Returns a form that is posted to the project's own domain, as a provider's answer is.
     private func form(
         _ exchange: Exchange, _ flow: WebFlow, _ project: Project, id: String, _ children: [HTML]
     ) -> HTML {

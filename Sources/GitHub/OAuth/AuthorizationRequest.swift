@@ -20,7 +20,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     let allowsSignup: Bool
     /// Whether the person must choose an account even if one is signed in.
     let selectsAccount: Bool
-    /// The form as it came, for the consent page to carry along.
+    /// The form of the request, unchanged. The consent page sends it again with the person's answer.
     let form: Form
 
     /// The reason for a refusal, and the place where it is shown.

@@ -159,7 +159,7 @@ struct Session: Row {
     var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
 }
 
-/// A session with its person.
+/// A browser's session and the person who signed in.
 struct SignedIn: Sendable {
     let id: String
     let account: Account

@@ -14,7 +14,7 @@ struct RESTEndpoint: Sendable {
         /// A person who is signed in. OAuth apps need one of the scopes, unless the list is empty; GitHub Apps need the
         /// permission.
         case person(scopes: [GitHubScope], permission: String?, refusal: MissingScope)
-        /// An app with its client ID and secret.
+        /// An app authenticates with its client ID and secret.
         case app
         /// Callers without credentials only.
         case nobody
@@ -28,7 +28,7 @@ struct RESTEndpoint: Sendable {
 
     let method: String
     let path: String
-    /// The path of its documentation, below https://docs.github.com/rest/.
+    /// The path of the endpoint's documentation, below https://docs.github.com/rest/.
     let documentation: String
     /// The source from which it is known, if that isn't its documentation.
     let source: Evidence?
@@ -37,7 +37,7 @@ struct RESTEndpoint: Sendable {
     let accepted: String
     /// The value of `X-Accepted-GitHub-Permissions`.
     let acceptedPermissions: String
-    /// Whether its answer has no body.
+    /// Whether the endpoint's answer has no body.
     let isEmpty: Bool
     /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
     let title: String?

@@ -96,7 +96,7 @@ extension GitHubProvider {
             .because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send one of these, or no header"))
     }
 
-    /// Refuses other types than JSON, which has several names.
+    /// Refuses a request whose `Accept` names no media type of JSON.
     private func unsupportedType(_ request: Request) -> RESTAnswer? {
         let types = (request.header("Accept") ?? "*/*").utf8.split(separator: UInt8(ascii: ",")).map {
             Substring($0).mediaType
@@ -180,7 +180,7 @@ struct RESTContext: Sendable {
         return HTTPDate.text(modified) == date
     }
 
-    /// Makes the response. It has no Strict-Transport-Security, although GitHub sends it: a browser would apply it to
+    /// Makes the response. GitHub's header Strict-Transport-Security is left out, because a browser would apply it to
     /// the real host.
     func response(
         to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?,

@@ -90,7 +90,7 @@ struct Comparison {
         }.filter { !$0.rows.isEmpty }
     }
 
-    /// A field by its name and the number of its occurrence.
+    /// The key of a field: its name, and the number of its occurrence, as a name may occur several times.
     private struct Key: Hashable {
         let name: String
         let number: Int

@@ -5,7 +5,7 @@ import Recordings
 
 // The page requests/ID: one exchange in detail; with ?with=ID beside another. Its bodies can be downloaded.
 
-/// An exchange, with others of the recording that belong to it.
+/// An exchange and the recorded exchanges that are related to it.
 struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The exchanges of the same flow, oldest first.

@@ -13,7 +13,7 @@ struct SchemaForm: Sendable {
         /// The name in issues, without `$.`.
         var name: String { path.joined(separator: ".") }
         var member: String { path.last ?? "" }
-        /// The name of its control.
+        /// The name of the field's form control.
         var control: String { "field.\(name)" }
         var isNullable: Bool {
             if case .nullable = field.schema { true } else { false }
@@ -26,7 +26,7 @@ struct SchemaForm: Sendable {
 
         func isWithin(_ name: String) -> Bool { self.name == name || self.name.hasPrefix("\(name).") }
 
-        /// Whether it is a box to tick.
+        /// Whether the field is shown as a checkbox.
         var isBox: Bool {
             if case .boolean = field.schema { true } else { false }
         }

@@ -21,7 +21,7 @@ struct Profile: Sendable {
     let name: String
     let lead: [HTML]
     let about: [HTML?]
-    /// The actions beside those of sections.
+    /// The actions that belong to no section.
     var actions: [InspectedAction] = []
     let parts: [Part]
     let deletion: (button: String, about: String)

@@ -185,7 +185,7 @@ struct FlowRow {
 }
 
 extension Flow.Ending {
-    /// The class of its badge.
+    /// The CSS class of the status's badge.
     var style: String {
         switch self {
         case .signedIn: "badge good"
@@ -198,7 +198,7 @@ extension Flow.Ending {
 }
 
 extension Party {
-    /// The name of its colour in the style sheet.
+    /// The name of the party's colour in the style sheet.
     var style: String {
         switch self {
         case .app, .scenario: "app"

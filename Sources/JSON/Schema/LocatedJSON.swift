@@ -113,7 +113,7 @@ package struct Location: Sendable {
 package enum Place {
     private static let limit = 240
 
-    /// Returns `place` with another step.
+    /// Returns the path `place`, extended by `step`.
     package static func step(_ place: String, _ step: String) -> String {
         if place.utf8.count + step.utf8.count <= limit { return place + step }
         return place.hasSuffix("…") ? place : place + "…"

@@ -52,7 +52,7 @@ package indirect enum Schema: Sendable {
         package let fields: [Field]
         /// A field for all members whose names begin with a text, such as `oidc.`.
         package let family: (prefix: String, field: Field)?
-        /// Whether other members are allowed.
+        /// Whether an object may have members that the schema doesn't list.
         package let isOpen: Bool
         private let places: [String: Int]
 

@@ -84,7 +84,7 @@ extension MailService {
 }
 
 extension FaultEffect {
-    /// Whether it only delays the answer.
+    /// Whether the fault only delays the answer.
     var onlyDelays: Bool {
         !replacesAnswer && !isLost
     }

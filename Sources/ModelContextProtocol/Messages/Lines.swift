@@ -82,7 +82,7 @@ package struct LineReader {
 /// Writes messages to a descriptor, a line each, from any thread.
 package final class LineOutput: Sendable {
     private let descriptor: Int32
-    /// Whether the descriptor's other end has been closed.
+    /// Whether the reader of the descriptor has closed its end.
     private let isBroken = Mutex(false)
 
     package init(_ descriptor: Int32) { self.descriptor = descriptor }

@@ -51,7 +51,7 @@ package final class ModelContextServer: Sendable {
         finish()
     }
 
-    /// Receives a line. Its answer may be sent later.
+    /// Receives a line from the client. The answer may be sent later.
     package func receive(_ line: LineReader.Line) {
         guard case .text(let bytes) = line else {
             let error = RPCError.invalidRequest("a message has \(LineReader.limit) bytes at most")

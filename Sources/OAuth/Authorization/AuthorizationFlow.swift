@@ -16,7 +16,7 @@ package protocol CheckedAuthorization: Sendable {
     associatedtype Client: SignInClient
 
     var client: Client { get }
-    /// The form as it came, for the sign-in page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     var form: Form { get }
     /// Whether no page may be shown, as with `prompt=none`.
     var isSilent: Bool { get }

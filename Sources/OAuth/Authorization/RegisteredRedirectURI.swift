@@ -7,7 +7,7 @@ import Platform
 package struct RegisteredRedirectURI: Sendable {
     /// The way in which a request's `redirect_uri` is compared with a registered one.
     package enum Comparison: String, CaseIterable, Sendable {
-        /// They must be equal, except for a port registered as `*`:
+        /// The URIs must be equal, except for a port registered as `*`:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
         case exact
         /// The request's must begin with the registered one.

@@ -111,7 +111,7 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
     package let key: String
     /// The reason as a clause, such as "the person removed the app".
     package let reason: String
-    /// The person whose it was.
+    /// The account of the person who had given the grant.
     package let account: String?
 
     package init(_ text: String, of account: String?, because reason: String) {

@@ -9,7 +9,7 @@ package struct PersonPages: Sendable {
     /// The content of a page's form.
     package enum Answer: Sendable {
         case cancel
-        /// Show other people.
+        /// Search for people, and show those who were found.
         case searched(PersonChooser.Search)
         /// Show this page next, for a new person.
         case page(Response)

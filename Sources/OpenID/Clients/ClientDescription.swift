@@ -280,10 +280,10 @@ extension ClientDescription {
         [.clientSecretBasic, .clientSecretPost, .clientSecretJWT].contains(authenticationMethod)
     }
 
-    /// Returns the client. Its access tokens are JSON Web Tokens, which any resource can check. People are asked for
-    /// consent, because no seed vouches for the client.
+    /// Returns the described client. Its access tokens are JSON Web Tokens, which any resource can check. People are
+    /// asked for consent, because no seed vouches for the client.
     ///
-    /// The registered scopes don't limit its requests: clients learn about further scopes later.
+    /// The registered scopes don't limit the client's requests: clients learn about further scopes later.
     func client(_ id: String, secret: String?) -> ClientMetadata {
         var seed = JSONObject([
             ("clientID", .string(id)), ("name", .string(name ?? id)),

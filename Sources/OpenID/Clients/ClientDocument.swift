@@ -10,7 +10,7 @@ import Worlds
 /// A client's metadata document, fetched from the URL that is the client's ID:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
 struct ClientDocument: Row, Equatable {
-    /// The table. When it is full, the oldest documents are removed, and fetched again if needed.
+    /// The table of fetched documents. When it is full, the oldest documents are removed, and fetched again if needed.
     static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String
@@ -100,7 +100,8 @@ extension Issuer {
         try exchange.world.update { tables in tables.put(row) }
     }
 
-    /// Refuses other hosts than this machine and those in the seed, because the client chooses the address.
+    /// Refuses a document at a host that is neither this machine nor in the seed, because the client chooses the
+    /// address.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         guard let address = WebAddress(id) else { return }
         if address.isLoopback {

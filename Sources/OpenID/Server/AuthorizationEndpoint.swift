@@ -174,7 +174,7 @@ struct RequestedAuthorization: CheckedAuthorization {
     let parameters: AuthorizationParameters
     /// The client's parameters: from its query, a request object, or a pushed request.
     let fields: Form
-    /// The form as it came, for the sign-in page to carry along.
+    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
     let form: Form
     /// Whether a page's form carries it.
     let isAnswer: Bool

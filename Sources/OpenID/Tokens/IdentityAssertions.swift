@@ -15,7 +15,7 @@ import Time
 extension Issuer {
     /// The lifetime of an assertion.
     private static let assertionLifetime = TimeSpan.minutes(5)
-    /// The most that another issuer's clock may be ahead of ours.
+    /// The greatest time by which the clock of the assertion's issuer may be ahead of this daemon's.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
     /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.

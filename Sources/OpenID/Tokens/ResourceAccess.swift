@@ -50,7 +50,7 @@ extension ProtectedResource {
         }
     }
 
-    /// Its authorization servers' rule for binding tokens to a key; `optional` if they differ.
+    /// The rule of the resource's authorization servers for binding tokens to a key; `optional` if the servers differ.
     var dpop: DPoPPolicy {
         let policies = authorizationServers.map(\.policy.dpop)
         if policies.allSatisfy({ $0 == .required }) { return .required }
@@ -122,7 +122,7 @@ extension ProtectedResource {
             thumbprint: claims["cnf"]?["jkt"]?.string)
     }
 
-    /// Checks any other token by its issuer's records.
+    /// Checks a token that isn't a JSON Web Token by the records of its issuer.
     private func access(opaque text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
         let grant = exchange.world.read { tables in
             tables.find(Token<OpenIDGrant>.self, text).flatMap { tables.find(OpenIDGrant.self, $0.grant) }

@@ -200,7 +200,7 @@ extension Issuer {
 /// An access token in a request.
 struct PresentedAccessToken: Sendable {
     let text: String
-    /// Whether it was sent with the scheme `DPoP`.
+    /// Whether the token was sent with the scheme `DPoP`.
     let isBound: Bool
 
     /// Returns the token in the header Authorization, or in a field, where bound tokens aren't allowed.

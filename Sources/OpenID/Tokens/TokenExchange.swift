@@ -226,6 +226,6 @@ enum IdentityAssertion {
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// The name of this use of the grant type in metadata.
     static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
-    /// The `typ` of its header.
+    /// The `typ` in the header of an identity assertion.
     static let type = "oauth-id-jag+jwt"
 }

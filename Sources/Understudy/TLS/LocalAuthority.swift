@@ -19,7 +19,7 @@ public struct LocalAuthority: Sendable {
     static let keyName = "understudy-ca.key"
     private static let day = TimeSpan.days(1)
 
-    /// The authority's folder. It is empty if none is known, or if the authority is in memory.
+    /// The path of the authority's folder; empty if no folder is known, or if the authority exists only in memory.
     public let directory: String
 
     /// The certificate and the key, if the authority is in memory.
@@ -56,7 +56,7 @@ public struct LocalAuthority: Sendable {
 
     /// The path of the certificate that clients should trust, in PEM.
     public var certificatePath: String { "\(directory)/\(LocalAuthority.certificateName)" }
-    /// The path of its key, which only the owner can read.
+    /// The path of the authority's private key, which only the file's owner can read.
     public var keyPath: String { "\(directory)/\(LocalAuthority.keyName)" }
 
     /// Whether the authority exists.

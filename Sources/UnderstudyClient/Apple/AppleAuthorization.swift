@@ -101,7 +101,7 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
         /// The number.
         public let rawValue: Int
 
-        /// A code by its number.
+        /// Makes the code with this number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// The sign-in failed for an unknown reason.

@@ -82,11 +82,11 @@ extension World {
 
         /// The result of sending a notification.
         public struct Notification: Sendable, Hashable, Decodable {
-            /// Whether the app's server accepted it.
+            /// Whether the app's server accepted the notification.
             public let isDelivered: Bool
             /// The number of attempts.
             public let attempts: Int
-            /// The reason why it wasn't accepted.
+            /// The reason why the server didn't accept the notification; `nil` if it did.
             public let failure: String?
             /// The signed JSON Web Token; `nil` if the team has no notification address.
             public let payload: String?

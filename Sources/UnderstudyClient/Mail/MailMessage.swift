@@ -27,7 +27,7 @@ extension World {
             public let type: String
             /// The size in bytes.
             public let size: Int
-            /// The address of its content; `nil` if secrets are masked.
+            /// The URL of the attachment's content; `nil` if secrets are masked.
             public let url: String?
             /// The ID by which the HTML refers to it.
             public let contentId: String?

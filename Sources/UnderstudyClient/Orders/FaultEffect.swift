@@ -7,7 +7,7 @@ extension World {
         public enum Signature: String, Sendable, Hashable, CaseIterable, Codable {
             /// The correct signature.
             case valid
-            /// A signature of other bytes.
+            /// The token has a signature that was made for other bytes.
             case invalid
             /// A signature by a key that isn't published.
             case unknownKey
@@ -37,7 +37,7 @@ extension World {
         public enum State: String, Sendable, Hashable, CaseIterable {
             /// The parameter is missing.
             case missing
-            /// The parameter has another value.
+            /// The parameter has a wrong value.
             case wrong
         }
 
@@ -45,7 +45,7 @@ extension World {
         public enum RedirectIssuer: String, Sendable, Hashable, CaseIterable {
             /// `iss` is missing.
             case missing
-            /// `iss` is another issuer.
+            /// `iss` names an issuer that isn't this one.
             case wrong
             /// `iss` has a slash more, or less, at its end than the issuer.
             case normalized
@@ -119,7 +119,7 @@ extension World {
             FaultEffect(["rotateKeys": drop ? "drop" : true])
         }
 
-        /// Publishes other keys than the right ones.
+        /// Publishes a key set that doesn't have the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
         /// Answers the members of the JSON in another order, which is legal.

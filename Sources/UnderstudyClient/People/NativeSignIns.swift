@@ -64,11 +64,11 @@ extension World {
 
         /// The result of sending a security event.
         public struct SecurityEventDelivery: Sendable, Hashable, Decodable {
-            /// Whether the app's receiver accepted it.
+            /// Whether the app's receiver accepted the event.
             public let isDelivered: Bool
             /// The number of attempts.
             public let attempts: Int
-            /// The reason why it wasn't accepted.
+            /// The reason why the receiver didn't accept the event; `nil` if it did.
             public let failure: String?
             /// The security event token that was sent.
             public let token: String?

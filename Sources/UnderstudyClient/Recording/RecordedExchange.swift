@@ -17,7 +17,7 @@ extension World {
             public let target: String?
             /// The header fields.
             public let headers: [Header]
-            /// The body, if it is UTF-8. Only its first 256 KiB are kept.
+            /// The body as text, if it is UTF-8. Of a longer body, only the first 256 KiB are kept.
             public let body: String?
             /// The body in base64, if it isn't UTF-8.
             public let bodyBase64: String?

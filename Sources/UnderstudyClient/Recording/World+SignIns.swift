@@ -15,7 +15,7 @@ extension World {
             case faulted
             /// Something is still to come.
             case unfinished
-            /// It wasn't meant to sign anybody in, and was answered.
+            /// The requests weren't meant to sign anybody in, and all were answered.
             case answered
             /// The tokens were revoked, or the person signed out, without a sign-in before it in the recording.
             case signedOut
@@ -63,7 +63,7 @@ extension World {
         public let name: String
         /// The end, so far.
         public let ending: Ending
-        /// The reason why it failed; `nil` if it didn't.
+        /// The reason why the sign-in failed; `nil` if it didn't fail.
         public let diagnosis: String?
         /// The ID of the request that failed.
         public let stoppedBy: String?

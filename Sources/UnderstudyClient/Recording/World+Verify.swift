@@ -42,7 +42,7 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
     /// The last twenty exchanges of the recording, a line each.
     public let recorded: [String]
 
-    /// All of these, line by line.
+    /// The whole report: a line for each part.
     public var description: String {
         let near = near.map { "  near: \($0.id): \($0.differences.joined(separator: "; "))" }
         let recorded = recorded.map { "  recorded: \($0)" }

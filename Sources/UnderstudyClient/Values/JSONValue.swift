@@ -8,13 +8,13 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// A number without a fraction.
     case integer(Int64)
-    /// Any other number.
+    /// A number with a fraction, or outside the range of `Int64`.
     case number(Double)
     /// A text.
     case string(String)
     /// A list.
     case array([JSONValue])
-    /// Members by their names.
+    /// An object: its members by their names.
     case object([String: JSONValue])
 
     /// The text, if the value is a string.

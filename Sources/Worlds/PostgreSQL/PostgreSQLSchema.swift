@@ -124,7 +124,8 @@ enum PostgreSQLSchema {
             UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// Does the same for a world that begins anew.
+    /// Sets the version of a world that begins again. Fails like `compareAndSetVersion` if the world hasn't the version
+    /// $2.
     static let compareAndSetBeginning = statement(
         "compare_and_set_beginning",
         """

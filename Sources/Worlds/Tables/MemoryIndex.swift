@@ -3,14 +3,14 @@ import Time
 /// An index in memory: the slots of a table by a value, in the order in which they got it. A world's index is only used
 /// while the world's lock is held; one of seeded rows never changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
-    /// A slot in the list of one value.
+    /// A table's slot in the list of the slots that have one value.
     private struct Node {
         let value: String
         let slot: Int32
         /// The indexes of the node's neighbours in the list, or -1.
         var previous: Int32
         var next: Int32
-        /// The index of another value's node for the same slot, or -1.
+        /// The index of a node for the same slot in the list of another value, or -1.
         var sibling: Int32
     }
 

@@ -34,7 +34,7 @@ struct SharedPreparation {
     enum Turn: Equatable {
         case done
         case mine
-        /// Another replica plays the scenarios.
+        /// Wait, because another replica is playing the scenarios.
         case wait
     }
 
@@ -52,8 +52,8 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns whose turn it is to play the scenarios. If a replica has stopped its heartbeat, this one takes over.
-    /// `now` is in seconds of the machine's monotonic clock.
+    /// Returns whether this replica or another one plays the scenarios. If a replica has stopped its heartbeat, this
+    /// one takes over. `now` is in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica

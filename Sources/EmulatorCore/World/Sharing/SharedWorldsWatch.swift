@@ -59,7 +59,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Tells other replicas which worlds were used here since the last note.
+    /// Tells the other replicas which worlds this replica used since it last told them.
     func noteUses() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
