@@ -227,6 +227,17 @@ struct WebFlowTests {
         ] { #expect(try fixture.v1("createAuthUri", body).errorCode == wanted) }
     }
 
+    @Test("a rehearsal leaves Firebase's own requests to a provider alone")
+    func rehearsed() throws {
+        #expect(try fixture.client.post("/_understudy/v1/scenarios/rehearse-unavailable", form: [:]).status == 200)
+        for _ in 0..<60 {
+            let url = try #require(deepLink(try follow(handler("github.com")))["link"])
+            let body = ["requestUri": url, "sessionId": sessionID, "postBody": "providerId=github.com"]
+            let answer = try fixture.legacy("verifyAssertion", body)
+            #expect(answer.status == 200, "\(answer)")
+        }
+    }
+
     @Test("worlds are kept apart in the handler, too")
     func worlds() throws {
         let fixture = try FirebaseFixture(isAlone: true)

@@ -160,9 +160,9 @@ package final class World: Sendable {
                 let (name, short) = (Once(client), Once(shortPaths))
                 return queued.filter { fault in
                     traits.misfit(fault.effect) == nil
-                        // A certificate that isn't one is no legal surprise.
-                        && !(traits.answersCertificates && !fault.effect.response.isEmpty
-                            && Fault.isRehearsal(scenario(thatOrdered: fault)))
+                        && !(Fault.isRehearsal(scenario(thatOrdered: fault))
+                            // A certificate that isn't one is no legal surprise. The daemon's own requests are no client's.
+                            && (exchange.isInternal || traits.answersCertificates && !fault.effect.response.isEmpty))
                         && fault.match.takes(
                             exchange, at: endpoint, shortPaths: { short.value }, client: { name.value },
                             fields: { fields.value })
