@@ -72,6 +72,8 @@ final class ProxyState: Sendable {
     private let count = Atomic<Int>(0)
     private let listening = Atomic<Int>(0)
     private let limit: Int
+    /// The connections that haven't sent a whole request yet, the oldest first.
+    private let unheard = Mutex<[Int32]>([])
     private let refused: RefusedConnections
     private let refusedCount = Atomic<UInt64>(0)
 
@@ -120,19 +122,45 @@ final class ProxyState: Sendable {
                 if errno == EMFILE || errno == ENFILE { usleep(20_000) }
                 continue
             }
-            guard count.add(1, ordering: .relaxed).newValue <= limit else {
+            let present = count.add(1, ordering: .relaxed).newValue
+            guard present <= limit || present <= limit + ProxyState.surplus && closeOldestUnheard() else {
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "all \(limit) tunnels are in use")
                 continue
             }
+            unheard.withLock { $0.append(descriptor) }
             let isStarted = WorkThread.start { [self] in
                 Tunnel(descriptor, self).run()
                 finish(descriptor, of: count)
             }
             if !isStarted {
+                heard(descriptor)
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "the system gives no more threads")
             }
+        }
+    }
+
+    /// The number of connections above the limit whose threads may still be ending.
+    private static let surplus = 16
+
+    /// Notes that a connection has sent a whole request, or has ended.
+    func heard(_ descriptor: Int32) { unheard.withLock { $0.removeAll { $0 == descriptor } } }
+
+    /// Refuses the oldest connection that hasn't sent a whole request, so that silent clients can't keep the others out.
+    /// Returns `false` if there is none.
+    private func closeOldestUnheard() -> Bool {
+        unheard.withLock { unheard in
+            guard !unheard.isEmpty else { return false }
+            let oldest = unheard.removeFirst()
+            let refusal = Refusal(
+                503, "Service Unavailable",
+                "no request came, and all \(limit) tunnels are in use: another client got this one")
+            refusal.answer.withUnsafeBytes {
+                _ = send(oldest, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))
+            }
+            shutdown(oldest, Int32(SHUT_RDWR))
+            return true
         }
     }
 

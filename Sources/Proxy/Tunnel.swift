@@ -14,7 +14,9 @@ struct Tunnel {
     }
 
     func run() {
-        guard let head = readHead() else { return }
+        let read = readHead()
+        state.heard(client)
+        guard let head = read else { return }
         do throws(Refusal) {
             let request = try ProxyRequest(head)
             let upstream = try connect(for: request)

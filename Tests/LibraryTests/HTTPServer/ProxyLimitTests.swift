@@ -11,13 +11,20 @@ struct ProxyLimitTests {
     @Test("connections above the limit are refused with a word, and told once in the log")
     func refusal() throws {
         let told = Mutex<[String]>([])
+        let server = try Server(Server.Options()) { _ in .now(Response(status: 204)) }
         var options = ProxyServer.Options()
         options.tunnelLimit = 3
+        options.tlsPort = server.port
+        options.plays = { $0 == "played.example.com" }
         options.warn = { line in told.withLock { $0.append(line) } }
         let proxy = try ProxyServer(options)
         defer { proxy.stop() }
-        var kept = try (0..<3).map { _ in try Wire(port: Int(proxy.port)) }
-        // The earlier connections have been accepted when the later ones are refused.
+        var kept = try (0..<3).map { _ in
+            let wire = try Wire(port: Int(proxy.port))
+            wire.send("CONNECT played.example.com:443 HTTP/1.1\r\n\r\n")
+            #expect(try wire.receive().status == 200)
+            return wire
+        }
         for _ in 0..<5 {
             let answer = try Wire(port: Int(proxy.port)).receive()
             #expect(answer.status == 503)
@@ -27,6 +34,21 @@ struct ProxyLimitTests {
         kept.removeAll()
         let next = try answered(by: proxy)
         #expect(next.status == 403)
+    }
+
+    @Test("clients that send nothing make room for others, and are told so")
+    func silence() throws {
+        var options = ProxyServer.Options()
+        options.tunnelLimit = 3
+        let proxy = try ProxyServer(options)
+        defer { proxy.stop() }
+        let silent = try (0..<10).map { _ in try Wire(port: Int(proxy.port)) }
+        let wire = try Wire(port: Int(proxy.port))
+        wire.send("CONNECT example.com:443 HTTP/1.1\r\n\r\n")
+        #expect(try wire.receive().status == 403)
+        let refusal = try silent[0].receive()
+        #expect(refusal.status == 503)
+        #expect(refusal.header("Understudy-Diagnosis")?.hasPrefix("no request came") ?? false)
     }
 
     /// Returns the first answer that isn't a refusal for too many tunnels. Closed connections may still count for a
