@@ -65,6 +65,12 @@ struct RecordingTests {
         #expect(unknown?.code == "noSuchFlow")
     }
 
+    @Test("says from where a provider's answer is known")
+    func evidence() async throws {
+        let known = try #require(try await world.requests(host: "appleid.apple.com").first?.evidence)
+        #expect(known.kind == "documented" && known.source.hasPrefix("https://developer.apple.com/"))
+    }
+
     @Test("is read page by page where it is long")
     func pages() async throws {
         // A page has 2 MiB of bodies at most.

@@ -50,6 +50,8 @@ export interface Exchange {
   diagnosis?: string
   /** What surprises in an answer that refuses nothing. */
   note?: string
+  /** From where the provider's answer is known; for `chosen`, `source` is the reason. */
+  evidence?: { kind: 'documented' | 'recorded' | 'specified' | 'reported' | 'chosen'; source: string; date?: string }
   /** The fault that was ordered. */
   fault?: string
   request: RecordedMessage & { target: string }

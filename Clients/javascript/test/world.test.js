@@ -129,6 +129,14 @@ test('a fault changes members of an answer, which is a note', async () => {
   assert.equal(exchange.diagnosis, undefined)
 })
 
+test('an exchange says from where the provider\'s answer is known', async () => {
+  const world = fresh()
+  await fetch(`${world.hostURL('appleid.apple.com')}/auth/keys`)
+  const [exchange] = await world.requests()
+  assert.equal(exchange.evidence.kind, 'documented')
+  assert.match(exchange.evidence.source, /^https:\/\/developer\.apple\.com\//)
+})
+
 test('faults: where, how often, and what', async () => {
   const world = fresh()
   const keys = () => fetch(`${world.hostURL('appleid.apple.com')}/auth/keys`)

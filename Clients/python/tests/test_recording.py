@@ -46,6 +46,14 @@ def test_a_body_that_is_no_text(world: World) -> None:
     assert world.requests()[0].request.body == body
 
 
+def test_from_where_an_answer_is_known(world: World) -> None:
+    ask(world.host_url("appleid.apple.com/auth/keys"))
+    [exchange] = world.requests()
+    assert exchange.evidence is not None
+    assert exchange.evidence.kind == "documented"
+    assert exchange.evidence.source.startswith("https://developer.apple.com/")
+
+
 def test_waiting_for_what_is_still_to_come(world: World) -> None:
     assert world.requests(wait="10ms") == []
     caller = threading.Timer(0.2, lambda: (ask(world.host_url(KEYS)), ask(world.host_url(KEYS))))

@@ -31,6 +31,16 @@ extension World {
             }
         }
 
+        /// The source from which it is known that the provider answers so.
+        public struct Evidence: Sendable, Hashable, Decodable {
+            /// `documented`, `recorded`, `specified`, `reported` or `chosen`.
+            public let kind: String
+            /// The address of the source; for `chosen`, the reason.
+            public let source: String
+            /// The year, month or day of the source, such as `2024-05`.
+            public let date: String?
+        }
+
         /// A JSON Web Token found in an exchange.
         public struct Token: Sendable, Hashable, Decodable {
             /// The token's position, such as `response.body.id_token`.
@@ -75,6 +85,8 @@ extension World {
         /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because nobody has the
         /// address.
         public let note: String?
+        /// The source from which the answer is known; `nil` if a provider didn't give the answer.
+        public let evidence: Evidence?
         /// The ordered fault that changed the answer.
         public let fault: String?
         /// The request.

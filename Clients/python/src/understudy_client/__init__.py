@@ -21,7 +21,7 @@ from .errors import (
     UnderstudyError,
     VerificationError,
 )
-from .exchange import Content, DecodedToken, Exchange
+from .exchange import Content, DecodedToken, Evidence, Exchange
 from .message import Attachment, Delivery, Message
 from .names import NoncePair, nonce_pair, world_name
 from .orders import Order
@@ -46,6 +46,7 @@ __all__ = [
     "DaemonError",
     "DecodedToken",
     "Delivery",
+    "Evidence",
     "Exchange",
     "Facebook",
     "FacebookCredential",

@@ -51,6 +51,18 @@ class DecodedToken:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """The source from which it is known that the provider answers so."""
+
+    kind: str
+    """`documented`, `recorded`, `specified`, `reported` or `chosen`."""
+    source: str
+    """Its address; for `chosen`, the reason."""
+    date: Optional[str]
+    """The year, month or day of the source, such as `2024-05`."""
+
+
+@dataclass(frozen=True)
 class Exchange:
     """One request that the daemon answered, or one mail by SMTP."""
 
@@ -73,6 +85,8 @@ class Exchange:
     """Why it was refused; `None` when it wasn't."""
     note: Optional[str]
     """What surprises in an answer that refuses nothing."""
+    evidence: Optional[Evidence]
+    """From where the provider's answer is known."""
     fault: Optional[str]
     """The fault that was ordered and took effect."""
     world: Optional[str]
@@ -94,6 +108,10 @@ class Exchange:
         return f"{self.id} {self.method} {place}{client}: {self.status}"
 
 
+def _evidence(known: Optional[Mapping[str, Any]]) -> Optional[Evidence]:
+    return Evidence(known["kind"], known["source"], known.get("date")) if known else None
+
+
 def exchange(document: Mapping[str, Any]) -> Exchange:
     """An exchange as the control API writes it."""
     request = document["request"]
@@ -111,6 +129,7 @@ def exchange(document: Mapping[str, Any]) -> Exchange:
         client=document.get("client"),
         diagnosis=document.get("diagnosis"),
         note=document.get("note"),
+        evidence=_evidence(document.get("evidence")),
         fault=document.get("fault"),
         world=document.get("world"),
         request=_content(request),
