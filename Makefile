@@ -29,7 +29,7 @@ endif
 
 .PHONY: run example test build setup stores format lint schema evidence scenarios install uninstall deb release clean
 .PHONY: bench bench-growth bench-instructions bench-mail bench-stores bench-worst fuzz fuzz-runner fuzz-http
-.PHONY: screenshots test-browser test-clients test-kits test-walks test-docs test-release test-container test-image test-fresh
+.PHONY: screenshots test-browser test-clients test-jwt-kit test-kits test-walks test-docs test-release test-container test-image test-fresh
 .PHONY: test-long test-boot test-boundaries test-sanitizers test-stress test-kills test-replicas test-growth test-openapi test-rows
 
 run: build
@@ -81,6 +81,11 @@ test-clients: build
 		golang-golang-x-oauth2-dev iproute2 util-linux apache2-bin libapache2-mod-auth-openidc ruby-omniauth-github \
 		curl swaks libio-socket-ssl-perl msmtp nodejs node-nodemailer ruby-mail postfix)
 	Tests/Clients/run $(BINARY)
+
+# ID tokens at a server in Swift. jwt-kit brings a cryptographic library of its own, which takes minutes to compile.
+test-jwt-kit: build
+	$(call need,python3-venv)
+	Tests/Clients/run $(BINARY) test_swift.py
 
 # What new users would do first, each within a minute: a Django site, a suite on four workers, Node, a class, and more.
 test-walks: build
@@ -139,7 +144,7 @@ test-replicas: build stores
 	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
 	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
 
-# What takes long and rarely fails: half an hour. FUZZ_SECONDS for the fuzzer over HTTP.
+# What takes long and rarely fails: three quarters of an hour. FUZZ_SECONDS for the fuzzer over HTTP. The container needs root.
 FUZZ_SECONDS ?= 60
 test-long: build stores
 	$(MAKE) test-stress
@@ -147,6 +152,9 @@ test-long: build stores
 	$(MAKE) test-replicas SHORT=1
 	$(MAKE) test-walks
 	$(MAKE) test-boundaries
+	$(MAKE) test-openapi CALLS=1000
+	$(MAKE) test-jwt-kit
+	[ "$$(id -u)" != 0 ] || $(MAKE) test-container
 	$(MAKE) fuzz-http SECONDS=$(FUZZ_SECONDS)
 
 # What the daemon takes when somebody makes it keep things: a minute; everything with GROWTH= (ten minutes).
