@@ -62,7 +62,7 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
             Endpoint(
                 "POST", host, SignInPage.path, title: "the answer of the sign-in page", keys: [.apple], authorization,
                 signIn.decide
-            ).remarks(AppleProvider.remarks).known(by: AppleProvider.ownPage),
+            ).remarks(AppleProvider.remarks).known(by: .ownPage),
             Endpoint(
                 "POST", host, "/auth/token", title: "redeem a code, or refresh", keys: [.apple], token, self.token
             ).known(
@@ -84,7 +84,6 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
     private static let authorizationPage = Evidence.documented(
         "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
     )
-    static let ownPage = Evidence.chosen("the page is our own: the provider's pages aren't copied")
 
     /// Only Apple's script asks for the response mode of a pop-up.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {

@@ -33,38 +33,45 @@ struct EvidenceCommand: ParsableCommand {
     }
 
     func run() throws {
-        let all = try Providers.knownBehaviours()
+        let all = try Providers.evidence()
         if let provider, !all.contains(where: { $0.name == provider }) {
             let names = all.map(\.name)
             throw ValidationError(
                 "\"\(provider)\" isn't one of \(names.joined(separator: ", "))\(Spelling.hint(provider, among: names))")
         }
         let found = all.filter { provider == nil || $0.name == provider }.map { known in
-            (
-                known.name, known.title,
-                behaviours: known.behaviours.filter { kind == nil || $0.evidence.kind.rawValue == kind }
-            )
+            (known.name, known.title, rows: known.rows.filter { kind == nil || $0.evidence.kind.rawValue == kind })
         }
         if json {
-            let document = JSONObject(found.map { ($0.0, .array($0.behaviours.map(\.json))) })
+            let document = JSONObject(found.map { ($0.0, .array($0.rows.map(EvidenceCommand.document))) })
             return Terminal.print(JSONValue.object(document).indented())
         }
-        for (_, title, behaviours) in found {
+        for (_, title, rows) in found {
             guard provider != nil else {
-                Terminal.print("\(title): \(EvidenceCommand.counts(behaviours))")
+                Terminal.print("\(title): \(EvidenceCommand.counts(rows))")
                 continue
             }
-            for behaviour in behaviours {
-                let text = behaviour.text.isEmpty ? "" : ": \(behaviour.text)"
-                Terminal.print("\(behaviour.subject) \(behaviour.name)\(text)")
-                Terminal.print("    \(behaviour.evidence.line)")
+            for row in rows {
+                Terminal.print("\(row.subject) \(row.name)\(row.text.isEmpty ? "" : ": \(row.text)")")
+                Terminal.print("    \(row.evidence.line)")
             }
         }
     }
 
-    private static func counts(_ behaviours: [KnownBehaviour]) -> String {
+    private static func document(_ row: EvidenceTable.Row) -> JSONValue {
+        var object = JSONObject([
+            ("subject", .string(row.subject.rawValue)), ("name", .string(row.name)),
+            ("kind", .string(row.evidence.kind.rawValue)), ("source", .string(row.evidence.source)),
+        ])
+        if !row.text.isEmpty { object["text"] = .string(row.text) }
+        object["date"] = row.evidence.date.map { .string($0) }
+        if !row.since.isEmpty { object["since"] = .string(row.since) }
+        return .object(object)
+    }
+
+    private static func counts(_ rows: [EvidenceTable.Row]) -> String {
         Evidence.Kind.allCases.map { kind in
-            "\(behaviours.count { $0.evidence.kind == kind }) \(kind.rawValue)"
+            "\(rows.count { $0.evidence.kind == kind }) \(kind.rawValue)"
         }.joined(separator: ", ")
     }
 }

@@ -62,16 +62,13 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
                     by: FacebookProvider.documented("facebook-login/guides/advanced/manual-flow#login")),
                 Endpoint("GET", [FacebookProvider.pictureHost], "/platform/profilepic/", cors: .any, .page) {
                     FacebookProvider.image($0)
-                }.known(by: FacebookProvider.ownPicture), nativeCall,
+                }.known(by: .ownPicture), nativeCall,
                 .revocations(
                     of: name, "Lets people remove an app in their Facebook settings; the app's callbacks are told.",
                     told: FacebookProvider.toldOfRemoval
                 ) { try await revokeByOrder($0, $1) },
             ]
     }
-
-    /// The evidence for pictures.
-    static let ownPicture = Evidence.chosen("the picture is our own: people's pictures aren't copied")
 
     private static func documented(_ page: String) -> Evidence {
         .documented("https://developers.facebook.com/docs/\(page)")
@@ -94,7 +91,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
             Endpoint(
                 "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
             ) { try hasVersion($0) ? signIn.decide($0) : nothing($0) }
-            .known(by: .chosen("the page is our own: Facebook's pages aren't copied")),
+            .known(by: .ownPage),
         ]
     }
 

@@ -180,7 +180,7 @@ extension FacebookProvider {
         guard exchange.world.read({ $0.account(facebookID: id) }) != nil else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
                 .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "nobody has this ID at Facebook"))
-                .known(by: FacebookProvider.ownPicture)
+                .known(by: .ownPicture)
         }
         func side(_ name: String) -> Int { query[name].flatMap { Int($0) } ?? 50 }
         return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))

@@ -14,7 +14,7 @@ extension FirebaseProvider {
             + tokenEndpoints.known(
                 by: .documented("https://firebase.google.com/docs/reference/rest/auth#section-refresh-token"))
             + keySets.known(by: .documented("https://firebase.google.com/docs/auth/admin/verify-id-tokens"))
-            + pages.known(by: .documented("https://firebase.google.com/docs/auth/web/redirect-best-practices"))
+            + pages
             + scripts.known(
                 by: .documented(
                     "https://github.com/firebase/firebase-js-sdk/tree/main/packages/auth/src/platform_browser"))
@@ -189,9 +189,12 @@ extension FirebaseProvider {
     /// as in the Emulator Suite.
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
-        return handlerEndpoints(at: domains, below: "/__/auth") + actionEndpoints(at: domains, "/__/auth/action")
-            + linkEndpoints(at: domains)
-            + handlerEndpoints(at: [], below: "/emulator/auth") + actionEndpoints(at: [], "/emulator/action")
+        let inSDKs =
+            handlerEndpoints(at: domains, below: "/__/auth") + linkEndpoints(at: domains)
+            + handlerEndpoints(at: [], below: "/emulator/auth")
+        return inSDKs.known(by: FirebaseProvider.inSDKs)
+            + actionEndpoints(at: domains, "/__/auth/action").known(by: .ownPage)
+            + actionEndpoints(at: [], "/emulator/action").known(by: FirebaseProvider.inEmulator)
     }
 
     /// A method of Firebase's API: its path, title, step and code.

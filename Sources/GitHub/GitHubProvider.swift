@@ -58,7 +58,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     package var endpoints: [Endpoint] {
         webEndpoints + calls.flatMap { restEndpoints($0) } + [
             Endpoint("GET", [GitHubProvider.avatarHost], "/u/:id", cors: .any, .page) { GitHubProvider.avatar($0) }
-                .known(by: GitHubProvider.ownPicture),
+                .known(by: .ownPicture),
             .revocations(
                 of: name, "Lets people remove an app in their settings at GitHub; the app's webhook is told.",
                 told: [
@@ -93,11 +93,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return served
     }
 
-    private static let ownPage = Evidence.chosen("the page is our own: GitHub's pages aren't copied")
-
     private var webEndpoints: [Endpoint] {
         let (host, signIn) = ([GitHubProvider.host], GitHubSignIn(github: self))
-        let ownPage = GitHubProvider.ownPage
         func oauth(_ section: String) -> Evidence {
             .documented("https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#\(section)")
         }
@@ -111,7 +108,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             Endpoint(
                 "POST", host, "/login/oauth/authorize", title: "the answer of the consent page", authorization,
                 signIn.decide
-            ).known(by: ownPage),
+            ).known(by: .ownPage),
             Endpoint(
                 "POST", host, "/login/oauth/access_token", title: "redeem a code, refresh, or ask for a device's token",
                 .api(OAuthError.ofTokens), token
@@ -126,24 +123,24 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             Endpoint(
                 "GET", host, "/login/device", title: "the page for a device's code",
                 step: Step(.page, "open the device page"), .page, devicePage
-            ).known(by: ownPage),
+            ).known(by: .ownPage),
             Endpoint(
                 "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice
-            ).known(by: ownPage),
+            ).known(by: .ownPage),
             Endpoint(
                 "POST", host, "/login/device/confirmation", step: Step(.decision, "answer the page"), .page,
                 decideDevice
-            ).known(by: ownPage),
-            Endpoint("GET", host, "/login", .page, signInPage).known(by: ownPage),
+            ).known(by: .ownPage),
+            Endpoint("GET", host, "/login", .page, signInPage).known(by: .ownPage),
             Endpoint("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession)
-                .known(by: ownPage),
-            Endpoint("POST", host, "/logout", .page, endSession).known(by: ownPage),
-            Endpoint("GET", host, "/signup", .page, signUpPage).known(by: ownPage),
-            Endpoint("POST", host, "/signup", .page, signUp).known(by: ownPage),
-            Endpoint("GET", host, "/settings/applications", .page, connections).known(by: ownPage),
-            Endpoint("GET", host, "/settings/connections/applications/:client", .page, connection).known(by: ownPage),
+                .known(by: .ownPage),
+            Endpoint("POST", host, "/logout", .page, endSession).known(by: .ownPage),
+            Endpoint("GET", host, "/signup", .page, signUpPage).known(by: .ownPage),
+            Endpoint("POST", host, "/signup", .page, signUp).known(by: .ownPage),
+            Endpoint("GET", host, "/settings/applications", .page, connections).known(by: .ownPage),
+            Endpoint("GET", host, "/settings/connections/applications/:client", .page, connection).known(by: .ownPage),
             Endpoint("POST", host, "/settings/connections/applications/:client", .page, revokeConnection)
-                .known(by: ownPage),
+                .known(by: .ownPage),
             Endpoint(
                 "GET", host, "/.well-known/oauth-authorization-server/login/oauth", cors: .any, .api,
                 GitHubProvider.discovery
@@ -254,13 +251,11 @@ extension GitHubProvider {
 // GET https://avatars.githubusercontent.com/u/ID: the picture at `avatar_url`.
 
 extension GitHubProvider {
-    private static let ownPicture = Evidence.chosen("the picture is our own: people's pictures aren't copied")
-
     static func avatar(_ exchange: Exchange) -> Response {
         guard let id = UInt32(exchange.parameters["id"] ?? "") else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
                 .diagnosed(Diagnosis("the address of a picture ends with a person's number"))
-                .known(by: ownPicture)
+                .known(by: .ownPicture)
         }
         return Avatar.response(of: "avatar:\(id)")
     }

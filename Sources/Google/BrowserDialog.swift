@@ -61,7 +61,7 @@ extension GoogleProvider {
             Endpoint(
                 "GET", host, GoogleProvider.loginPath, title: "the page to sign in at Google",
                 step: Step(.page, "open page"), .page, loginPage
-            ).known(by: GoogleProvider.ownPage),
+            ).known(by: .ownPage),
         ]
     }
 

@@ -49,11 +49,10 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    static let ownPage = Evidence.chosen("the page is our own: the provider's pages aren't copied")
     private static let oldAddress = Evidence.chosen("an older address, which answers as the present one does")
     private static let authorization = Evidence.documented(
         "https://developers.google.com/identity/openid-connect/openid-connect#authenticationuriparameters")
-    private static let exchange = Evidence.documented(
+    private static let codeExchange = Evidence.documented(
         "https://developers.google.com/identity/protocols/oauth2/web-server#exchange-authorization-code")
     private static let revocation = Evidence.documented(
         "https://developers.google.com/identity/protocols/oauth2/web-server#tokenrevoke")
@@ -113,7 +112,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             Endpoint(
                 "POST", tokenHost, "/token", title: "redeem a code, refresh, or ask for a device's token", cors: .any,
                 keys: [.google], token, self.token
-            ).remarks(remarks).known(by: GoogleProvider.exchange),
+            ).remarks(remarks).known(by: GoogleProvider.codeExchange),
             Endpoint("POST", tokenHost, "/revoke", title: "revoke a token", cors: .any, revocation, revokeByPost)
                 .known(by: GoogleProvider.revocation),
             Endpoint("POST", apiHost, "/oauth2/v3/token", cors: .any, keys: [.google], token, self.token)
@@ -149,11 +148,11 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 "GET", host, GoogleProvider.devicePath, title: "the page for a device's code", step: page, .page
             ) {
                 devicePages.enterCode($0)
-            }.known(by: GoogleProvider.ownPage),
+            }.known(by: .ownPage),
             Endpoint(
                 "POST", host, GoogleProvider.devicePath,
                 step: Step(.decision, "answer the device page"), .page
-            ) { try devicePages.decide($0) }.known(by: GoogleProvider.ownPage),
+            ) { try devicePages.decide($0) }.known(by: .ownPage),
             // This is the address that Google shows on devices.
             Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page) {
                 .redirect(to: $0.address.base(of: GoogleProvider.deviceHost) + GoogleProvider.devicePath)

@@ -46,7 +46,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         let (api, keys) = (EndpointTraits.api(MicrosoftError.atAPI), [KeyOwner.microsoft])
         let (device, signIn) = (MicrosoftProvider.devicePath, MicrosoftSignIn(microsoft: self))
         let (person, ofGraph) = (Step(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered))
-        let (protocols, authorization, page) = ("v2-protocols-oidc", "v2-oauth2-auth-code-flow", Self.ownPage)
+        let (protocols, authorization) = ("v2-protocols-oidc", "v2-oauth2-auth-code-flow")
         return [
             Endpoint(
                 "GET", host, "/:tenant/v2.0/.well-known/openid-configuration", title: "the discovery document",
@@ -66,7 +66,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             Endpoint(
                 "POST", host, "\(v2)/authorize", title: "the answer of the sign-in page", keys: keys, sent,
                 signIn.authorizeByPost
-            ).known(by: page),
+            ).known(by: .ownPage),
             Endpoint(
                 "POST", host, "\(v2)/token", title: "redeem a code, refresh, or ask for an app's or a device's token",
                 cors: .any, keys: keys, .api(MicrosoftError.atAPI, mints: .microsoft), refusing(token)
@@ -76,10 +76,10 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
                 step: Step(.deviceCode, "ask for a device code"), api, refusing(deviceCode)
             ).known(by: .learn("v2-oauth2-device-code#device-authorization-request")),
             Endpoint("GET", host, device, title: "the page for a device's code", .page) { devicePages.enterCode($0) }
-                .known(by: page),
+                .known(by: .ownPage),
             Endpoint("POST", host, device, step: Step(.decision, "answer the device page"), .page) {
                 try devicePages.decide($0)
-            }.known(by: page),
+            }.known(by: .ownPage),
             Endpoint("GET", [MicrosoftProvider.shortHost], MicrosoftProvider.shortDevicePath, .page) {
                 .redirect(to: $0.address.url(of: MicrosoftProvider.host, device))
             }.known(by: Self.shortDevicePage),
@@ -99,7 +99,6 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         ]
     }
 
-    private static let ownPage = Evidence.chosen("the page is our own: Microsoft's pages aren't copied")
     private static let instanceDiscovery = Evidence.reported(
         "https://github.com/AzureAD/microsoft-authentication-library-for-go/issues/438", on: "2023-06")
     private static let shortDevicePage = Evidence.recorded(

@@ -199,8 +199,8 @@ extension Issuer {
         ) {
             try $0.authorizeDevice($1)
         }
-        all += at(own.device, Issuer.ownPage, .page, ["GET"], cors: .none) { $0.devicePage($1) }
-        all += at(own.device, Issuer.ownPage, .page, cors: .none) { try $0.decideOnDevice($1) }
+        all += at(own.device, .ownPage, .page, ["GET"], cors: .none) { $0.devicePage($1) }
+        all += at(own.device, .ownPage, .page, cors: .none) { try $0.decideOnDevice($1) }
         if policy.registration != .off {
             let registration = EndpointTraits.api(OAuthRefusal.ordered(OAuthRefusal.ofRegistrations))
             let registered = "\(own.registration)/:client"
@@ -238,9 +238,6 @@ extension Issuer {
         }
         return all
     }
-
-    /// The evidence for pages that no specification draws.
-    private static let ownPage = Evidence.chosen("the page is our own: each issuer draws its own")
 
     /// Returns the endpoints for the metadata at one of the issuer's paths.
     private func metadataEndpoints(

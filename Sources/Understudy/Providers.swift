@@ -59,5 +59,26 @@ package enum Providers {
         }
     }
 
+    /// Returns from where each provider's behaviour is known, endpoints first. Endpoints are those of the built-in seed.
+    package static func evidence() throws -> [(name: String, title: String, rows: [EvidenceTable.Row])] {
+        try playing(SeedInput.load([.builtIn])).map { provider in
+            (provider.name, provider.facts.title, endpoints(of: provider) + provider.facts.evidence().rows)
+        }
+    }
+
+    /// Returns a row for each endpoint, with all its hosts.
+    private static func endpoints(of provider: any Provider) -> [EvidenceTable.Row] {
+        var hosts: [String: [String]] = [:]
+        var found: [(key: String, name: String, evidence: Evidence)] = []
+        for endpoint in provider.endpoints where endpoint.traits != nil && !endpoint.isControl {
+            guard let evidence = endpoint.evidence else { continue }
+            let name = "\(endpoint.method) \(endpoint.path)"
+            let key = "\(name) \(evidence.line)"
+            if hosts[key] == nil { found.append((key, name, evidence)) }
+            hosts[key, default: []] += endpoint.hosts
+        }
+        return found.map { EvidenceTable.Row($0.name, hosts: hosts[$0.key, default: []], $0.evidence) }
+    }
+
     package static func playing(_ seed: Seed) -> [any Provider] { all.map { $0.init(seed: seed) } }
 }

@@ -264,10 +264,13 @@ struct ControlTests {
         let name = "Access-Control-Expose-Headers"
         let firebase = try fixture.client.get(
             "/identitytoolkit.googleapis.com/v1/projects?key=demo-api-key", headers: origin)
-        #expect(firebase.header(name) == "Understudy-Diagnosis, Understudy-Note, Understudy-Request")
+        #expect(
+            firebase.header(name) == "Understudy-Diagnosis, Understudy-Evidence, Understudy-Note, Understudy-Request")
         let github = try fixture.client.get(
             "/api.github.com/user", headers: origin.merging(["User-Agent": "test"]) { $1 })
-        #expect(github.header(name)?.hasSuffix(", Understudy-Diagnosis, Understudy-Note, Understudy-Request") == true)
+        #expect(
+            github.header(name)?.hasSuffix(
+                ", Understudy-Diagnosis, Understudy-Evidence, Understudy-Note, Understudy-Request") == true)
         #expect(github.header(name)?.contains("X-OAuth-Scopes") == true)
         let apple = try fixture.client.get("/appleid.apple.com/auth/token", headers: origin)
         #expect(apple.header(name) == nil)

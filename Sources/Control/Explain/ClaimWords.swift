@@ -230,7 +230,7 @@ struct ClaimWords {
 /// The meanings of claims that need no comparison: <https://www.iana.org/assignments/jwt/jwt.xhtml> and the providers'
 /// documentation of their ID tokens.
 enum ClaimMeanings {
-    /// What would be unknown without a claim, for messages about tokens that lack one.
+    /// The consequences of missing claims, for messages about tokens.
     static let advice = [
         "iss": "nobody knows whose the token is", "sub": "nobody knows whom it means",
         "aud": "nobody knows for whom it is", "exp": "it would be valid for ever", "iat": "nobody knows how old it is",

@@ -29,7 +29,7 @@ package struct ReadToken: Sendable {
     package let missing: [ExplainedPart.Finding]
     package let signature: [ExplainedPart.Finding]
 
-    /// The explanation in parts: statements with the same meaning are one part.
+    /// The explanation in two parts: the members with the findings about them, and the signature.
     package var parts: [ExplainedPart] {
         let said = (header + claims).flatMap { member in
             member.findings.isEmpty

@@ -41,6 +41,9 @@ package struct Evidence: Sendable, Equatable {
     }
     package static func chosen(_ reason: String) -> Evidence { Evidence(.chosen, reason) }
 
+    package static let ownPage = chosen("the page is our own: the provider's pages aren't copied")
+    package static let ownPicture = chosen("the picture is our own: people's pictures aren't copied")
+
     /// The evidence in one line: `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }
 
@@ -58,11 +61,9 @@ package struct Evidence: Sendable, Equatable {
 
 extension Response {
     /// Returns the same response with its evidence; `nil` says that none is on record.
-    package func known(by evidence: Evidence?) -> Response { known(byLine: evidence?.line ?? Evidence.none) }
-
-    func known(byLine line: String) -> Response {
+    package func known(by evidence: Evidence?) -> Response {
         var response = self
-        response.headers.append((name: Evidence.headerName, value: line))
+        response.headers.append((name: Evidence.headerName, value: evidence?.line ?? Evidence.none))
         return response
     }
 }
@@ -73,6 +74,8 @@ extension Response {
 /// the kind of evidence, the date of the source, the source, and the day since which it is so.
 package struct EvidenceTable: Sendable {
     package enum Subject: String, CaseIterable, Sendable {
+        /// An endpoint: its method and path, and its hosts. The file has none: the endpoints themselves say it.
+        case endpoint
         /// A refusal by its code or status, and its text.
         case error
         /// A claim of an ID token.
@@ -88,11 +91,17 @@ package struct EvidenceTable: Sendable {
     package struct Row: Sendable {
         package let subject: Subject
         package let name: String
-        /// The error's text, in which `…` stands for any text; the value of a limit.
+        /// The error's text, in which `…` stands for any text; the value of a limit; the hosts of an endpoint.
         package let text: String
         package let evidence: Evidence
         /// The first day on which the provider behaves so; empty if it isn't known.
         package let since: String
+
+        package init(_ endpoint: String, hosts: [String], _ evidence: Evidence) {
+            subject = .endpoint
+            (name, text, since) = (endpoint, hosts.joined(separator: ", "), "")
+            self.evidence = evidence
+        }
 
         fileprivate init?(_ columns: [String]) {
             guard columns.count >= 6, let subject = Subject(rawValue: columns[0]),

@@ -34,7 +34,7 @@ extension Dispatcher {
     /// answer.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
-        let own = "\(Diagnosis.headerName), \(Note.headerName), \(requestHeader)"
+        let own = "\(Diagnosis.headerName), \(Evidence.headerName), \(Note.headerName), \(requestHeader)"
         let name = "Access-Control-Expose-Headers"
         guard let place = response.headers.firstIndex(where: { $0.name == name }) else {
             return response.headers.append((name: name, value: own))
