@@ -18,33 +18,50 @@ extension GitHubProvider {
                 "A query attribute must be specified and must be a string.", status: 400,
                 Diagnosis("the body must be JSON with a \"query\""))
         }
-        let selections: [GraphQLSelection]
-        do throws(GraphQLSyntaxError) { selections = try GraphQLSelection.parse(text) } catch {
-            return graphQLError(error.message)
-        }
+        let operation: GraphQLOperation
+        do throws(GraphQLError) { operation = try GraphQLOperation(text) } catch { return refusal([error]) }
+        var errors: [GraphQLError] = []
         var data = JSONObject()
-        for selection in selections {
+        for selection in operation.selections {
+            let path = [operation.name, selection.name]
             guard selection.field == "viewer" else {
-                return graphQLError("Field '\(selection.field)' doesn't exist on type 'Query'")
+                errors.append(.undefined(selection, on: "Query", at: path))
+                continue
             }
             var viewer = JSONObject()
             for inner in selection.selections {
-                guard let value = field(inner.field, of: account, call) else {
-                    return graphQLError("Field '\(inner.field)' doesn't exist on type 'User'")
+                let path = path + [inner.name]
+                if let value = field(inner.field, of: account, call) {
+                    viewer[inner.name] = value
+                    if !inner.selections.isEmpty { errors.append(.scalar(inner, at: path)) }
+                } else {
+                    errors.append(.undefined(inner, on: "User", at: path))
                 }
-                viewer[inner.name] = value
             }
+            if selection.selections.isEmpty { errors.append(.bare(selection, at: path)) }
             data[selection.name] = .object(viewer)
         }
-        return .ok(["data": .object(data)] as JSONValue)
+        return errors.isEmpty ? .ok(["data": .object(data)] as JSONValue) : refusal(errors)
     }
 
-    private static func graphQLError(
-        _ message: String, status: Int = 200, _ diagnosis: Diagnosis? = nil
+    /// The greatest number of errors in an answer.
+    private static let errorLimit = 100
+
+    /// Returns the refusal of a query: GitHub lists all errors of one that it can parse.
+    private static func refusal(_ errors: [GraphQLError]) -> RESTAnswer {
+        graphQLErrors(
+            errors.prefix(errorLimit).map(\.json),
+            Diagnosis(expected: "viewer and its scalar fields", errors.first?.message ?? ""), errors.first?.message)
+    }
+
+    private static func graphQLError(_ message: String, status: Int, _ diagnosis: Diagnosis) -> RESTAnswer {
+        graphQLErrors([["message": .string(message)]], status: status, diagnosis, message)
+    }
+
+    private static func graphQLErrors(
+        _ errors: [JSONValue], status: Int = 200, _ diagnosis: Diagnosis, _ message: String?
     ) -> RESTAnswer {
-        let errors: JSONValue = ["errors": [["message": .string(Place.shortened(message, to: 2_000))]]]
-        var answer = RESTAnswer.ok(errors, status: status)
-            .because(diagnosis ?? Diagnosis(expected: "viewer and its scalar fields", message))
+        var answer = RESTAnswer.ok(["errors": .array(errors)] as JSONValue, status: status).because(diagnosis)
         answer.message = message
         return answer
     }
@@ -69,63 +86,169 @@ extension GitHubProvider {
     }
 }
 
-struct GraphQLSyntaxError: Error {
+/// An error in a query, in the form of graphql-ruby, which GitHub's API is made with.
+struct GraphQLError: Error {
     let message: String
+    /// The line and the column, from 1; `nil` at the end of the query.
+    let position: (line: Int, column: Int)?
+    /// The names from the operation down to the field; empty for a query that can't be parsed.
+    var path: [String] = []
+    var extensions: [(String, JSONValue)] = []
+
+    private init(
+        _ message: String, _ selection: GraphQLSelection, _ path: [String], _ extensions: [(String, JSONValue)]
+    ) {
+        (self.message, position, self.path, self.extensions) = (message, selection.position, path, extensions)
+    }
+
+    init(unexpected token: GraphQLToken?) {
+        // graphql-ruby names the kinds of tokens so.
+        let kinds = [
+            "{": "LCURLY", "}": "RCURLY", "(": "LPAREN", ")": "RPAREN", "[": "LBRACKET", "]": "RBRACKET", ":": "COLON",
+            "!": "BANG", "=": "EQUALS", "$": "VAR_SIGN", "@": "DIR_SIGN", "|": "PIPE", "&": "AMP",
+        ]
+        position = token.map { ($0.line, $0.column) }
+        message =
+            token.map {
+                let kind = kinds[$0.text] ?? ($0.isName ? "IDENTIFIER" : "UNKNOWN_CHAR")
+                return "Parse error on \"\(Place.shortened($0.text, to: 500))\" (\(kind)) at [\($0.line), \($0.column)]"
+            } ?? "Unexpected end of document"
+    }
+
+    /// A field that the type lacks.
+    static func undefined(_ selection: GraphQLSelection, on type: String, at path: [String]) -> GraphQLError {
+        let name = Place.shortened(selection.field, to: 500)
+        return GraphQLError(
+            "Field '\(name)' doesn't exist on type '\(type)'", selection, path,
+            [("code", "undefinedField"), ("typeName", .string(type)), ("fieldName", .string(name))])
+    }
+
+    /// A field of an object type without selections.
+    static func bare(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
+        let name = selection.field
+        return GraphQLError(
+            "Field must have selections (field '\(name)' returns User but has no selections. Did you mean '\(name) { ... }'?)",
+            selection, path,
+            [("code", "selectionMismatch"), ("nodeName", .string("field '\(name)'")), ("typeName", "User")])
+    }
+
+    /// A scalar field with selections.
+    static func scalar(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
+        let (name, type) = (selection.field, GraphQLSelection.scalarTypes[selection.field] ?? "String")
+        let names = selection.selections.prefix(10).map { "\"\(Place.shortened($0.name, to: 100))\"" }
+        return GraphQLError(
+            "Selections can't be made on scalars (field '\(name)' returns \(type) but has selections "
+                + "[\(names.joined(separator: ", "))])",
+            selection, path,
+            [("code", "selectionMismatch"), ("nodeName", .string("field '\(name)'")), ("typeName", .string(type))])
+    }
+
+    var json: JSONValue {
+        var object = JSONObject()
+        if !path.isEmpty { object["path"] = .array(path.map { .string(Place.shortened($0, to: 500)) }) }
+        if !extensions.isEmpty { object["extensions"] = .object(JSONObject(extensions)) }
+        object["locations"] = .array(
+            position.map { [["line": .integer(Int64($0.line)), "column": .integer(Int64($0.column))]] } ?? [])
+        object["message"] = .string(message)
+        return .object(object)
+    }
+}
+
+/// A query's operation.
+struct GraphQLOperation: Sendable {
+    /// The first element of the paths in errors: `query`, or `query NAME`.
+    let name: String
+    let selections: [GraphQLSelection]
+
+    /// Parses a query. Arguments, fragments and mutations aren't supported.
+    init(_ text: String) throws(GraphQLError) {
+        var tokens = GraphQLToken.tokens(of: text)[...]
+        var name = "query"
+        if tokens.first?.text == "query" {
+            tokens = tokens.dropFirst()
+            if let own = tokens.first, own.isName {
+                name += " \(own.text)"
+                tokens = tokens.dropFirst()
+            }
+        }
+        self.name = name
+        selections = try GraphQLSelection.set(&tokens, depth: 0)
+        if let rest = tokens.first { throw GraphQLError(unexpected: rest) }
+    }
 }
 
 /// A field of a query, with the selections below it.
 struct GraphQLSelection: Sendable {
+    /// The name in the answer: the alias, or the field's own.
     let name: String
     let field: String
+    let position: (line: Int, column: Int)
     let selections: [GraphQLSelection]
 
-    /// Parses the selections of a query. Arguments, fragments and mutations aren't supported.
-    static func parse(_ text: String) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
-        var tokens = tokens(of: text)[...]
-        if tokens.first == "query" {
-            tokens = tokens.dropFirst()
-            if let name = tokens.first, name != "{" { tokens = tokens.dropFirst() }
-        }
-        let selections = try set(&tokens, depth: 0)
-        guard let rest = tokens.first else { return selections }
-        throw GraphQLSyntaxError(message: "Parse error on \"\(rest)\"")
-    }
+    /// The types of the fields of `User` that aren't `String`: <https://docs.github.com/graphql/reference/objects#user>.
+    static let scalarTypes = [
+        "id": "ID", "databaseId": "Int", "avatarUrl": "URI", "url": "URI", "websiteUrl": "URI", "createdAt": "DateTime",
+        "updatedAt": "DateTime", "isSiteAdmin": "Boolean",
+    ]
 
-    private static func set(
-        _ tokens: inout ArraySlice<String>, depth: Int
-    ) throws(GraphQLSyntaxError) -> [GraphQLSelection] {
-        guard tokens.popFirst() == "{", depth < 16 else {
-            throw GraphQLSyntaxError(message: "Parse error: expected \"{\"")
-        }
+    fileprivate static func set(
+        _ tokens: inout ArraySlice<GraphQLToken>, depth: Int
+    ) throws(GraphQLError) -> [GraphQLSelection] {
+        guard let open = tokens.popFirst() else { throw GraphQLError(unexpected: nil) }
+        guard open.text == "{", depth < 16 else { throw GraphQLError(unexpected: open) }
         var selections: [GraphQLSelection] = []
         while let token = tokens.popFirst() {
-            if token == "}" { return selections }
-            guard token.first?.isLetter ?? false || token.hasPrefix("_") else {
-                throw GraphQLSyntaxError(message: "Parse error on \"\(token)\"")
+            if token.text == "}" {
+                if selections.isEmpty { throw GraphQLError(unexpected: token) }
+                return selections
             }
+            guard token.isName else { throw GraphQLError(unexpected: token) }
             var field = token
-            if tokens.first == ":" {
+            if tokens.first?.text == ":" {
                 tokens = tokens.dropFirst()
-                field = tokens.popFirst() ?? ""
+                guard let aliased = tokens.popFirst(), aliased.isName else {
+                    throw GraphQLError(unexpected: tokens.first)
+                }
+                field = aliased
             }
-            let inner = tokens.first == "{" ? try set(&tokens, depth: depth + 1) : []
-            selections.append(GraphQLSelection(name: token, field: field, selections: inner))
+            let inner = tokens.first?.text == "{" ? try set(&tokens, depth: depth + 1) : []
+            selections.append(
+                GraphQLSelection(
+                    name: token.text, field: field.text, position: (token.line, token.column), selections: inner))
         }
-        throw GraphQLSyntaxError(message: "Parse error: expected \"}\"")
+        throw GraphQLError(unexpected: nil)
     }
+}
 
-    private static func tokens(of text: String) -> [String] {
-        var tokens: [String] = []
+/// A name or a sign of a query, with its line and column, both from 1.
+struct GraphQLToken: Sendable {
+    let text: String
+    let line: Int
+    let column: Int
+
+    var isName: Bool { text.first.map { $0 == "_" || $0.isASCII && $0.isLetter } ?? false }
+
+    fileprivate static func tokens(of text: String) -> [GraphQLToken] {
+        var tokens: [GraphQLToken] = []
         var word = ""
-        for character in text {
-            if character.isLetter || character.isNumber || character == "_" {
-                word.append(character)
-                continue
-            }
-            if !word.isEmpty { tokens.append(word) }
+        var (line, column) = (1, 1)
+        func endWord(_ column: Int) {
+            guard !word.isEmpty else { return }
+            tokens.append(GraphQLToken(text: word, line: line, column: column - word.count))
             word = ""
-            if !character.isWhitespace, character != "," { tokens.append(String(character)) }
         }
-        return word.isEmpty ? tokens : tokens + [word]
+        for character in text {
+            if character == "_" || character.isASCII && (character.isLetter || character.isNumber) {
+                word.append(character)
+            } else {
+                endWord(column)
+                if !character.isWhitespace, character != "," {
+                    tokens.append(GraphQLToken(text: String(character), line: line, column: column))
+                }
+            }
+            (line, column) = character.isNewline ? (line + 1, 1) : (line, column + 1)
+        }
+        endWord(column)
+        return tokens
     }
 }
