@@ -5,7 +5,7 @@ export interface Account {
   email?: string
   emailVerified?: boolean
   phoneNumber?: string
-  /** What providers know of the person: `apple`, `github`, `google`, `facebook`, `microsoft`, `openid`. */
+  /** The providers' own data about the person: `apple`, `github`, `google`, `facebook`, `microsoft`, `openid`. */
   [member: string]: unknown
 }
 
@@ -15,7 +15,7 @@ export interface Accounts {
   list(page?: { limit?: number | undefined; after?: string | undefined }): Promise<Account[]>
   /** The person with this ID. */
   get(id: string): Promise<Account>
-  /** One more person. */
+  /** Adds a person. */
   add(account: Account): Promise<Account>
   /** A JSON Merge Patch: members replace members, `null` brings a default back. */
   change(id: string, patch: Record<string, unknown>): Promise<Account>

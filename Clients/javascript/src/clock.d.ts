@@ -2,7 +2,7 @@ import type { Duration, Moment } from './duration.js'
 
 /** A world's time. Codes, tokens and sessions expire by it. */
 export interface Clock {
-  /** What time it is in the world. */
+  /** The time in the world. */
   now(): Promise<Date>
   /** Whether time stands still. */
   isFrozen(): Promise<boolean>

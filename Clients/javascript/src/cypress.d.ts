@@ -7,6 +7,6 @@ import type { StartOptions } from './understudy.js'
 export function understudyTasks(options?: StartOptions & { world?: string }): {
   /** A method of the world by its name, and what it is given: `['clock.advance', '6m']`. `null` where it answers nothing. */
   understudy(call: [method: string, ...values: unknown[]]): Promise<unknown>
-  /** Where a provider's host is in the world; without one, the world's address. */
+  /** The URL that stands for `https://HOST` in the world; without a host, the world's URL. */
   understudyURL(host?: string | null): Promise<string>
 }

@@ -1,4 +1,4 @@
-/** What the daemon, or this package, refuses. */
+/** A refusal by the daemon or by this package. */
 export class UnderstudyError extends Error {
   constructor(code: string | number, message: string, details?: {
     path?: string | undefined; status?: number | undefined; answer?: unknown; cause?: unknown; call?: string | undefined
@@ -9,7 +9,7 @@ export class UnderstudyError extends Error {
    * ended there), `realProvider` (`follow` was to go to one).
    */
   readonly code: string | number
-  /** Where in the body or the query: `$.times`. */
+  /** The place in the body or the query: `$.times`. */
   readonly path?: string
   /** The status of the answer. */
   readonly status?: number
@@ -19,7 +19,7 @@ export class UnderstudyError extends Error {
   readonly answer?: unknown
 }
 
-/** What `ASAuthorizationController` would tell the app's delegate: an `ASAuthorizationError`. */
+/** The `ASAuthorizationError` that `ASAuthorizationController` would pass to the app's delegate. */
 export class AppleAuthorizationError extends UnderstudyError {
   constructor(code: number, codeName: string, message: string, details?: { domain?: string; status?: number; answer?: unknown; call?: string })
   static readonly unknown: 1000
@@ -30,13 +30,13 @@ export class AppleAuthorizationError extends UnderstudyError {
   static readonly notInteractive: 1005
   /** The number of `ASAuthorizationError.Code`. */
   readonly code: number
-  /** Its name: `canceled`. */
+  /** The error's name: `canceled`. */
   readonly codeName: string
   /** `com.apple.AuthenticationServices.AuthorizationError` */
   readonly domain: string
 }
 
-/** What was expected didn't happen. The message says what came instead. */
+/** An expectation that wasn't met. The message lists the requests that came instead. */
 export class VerificationError extends UnderstudyError {
   constructor(message: string, expectations: import('./recording.js').Verified[])
   readonly expectations: import('./recording.js').Verified[]

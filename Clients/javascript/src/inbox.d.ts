@@ -1,13 +1,13 @@
 import type { Duration } from './duration.js'
 
-/** Which messages. `*` stands for any characters in addresses; `subject` and `text` are contained, in any case. */
+/** Conditions on messages. `*` stands for any characters in addresses; `subject` and `text` are contained, in any case. */
 export interface MailFilter {
   to?: string | undefined
   from?: string | undefined
   subject?: string | undefined
   text?: string | undefined
   kind?: 'mail' | 'text' | undefined
-  /** Those that came after the one with this ID. */
+  /** Only messages after the one with this ID. */
   after?: string | undefined
   /** The latest so many; with `after`, the next so many. */
   limit?: number | undefined
@@ -46,7 +46,7 @@ export interface OutgoingMail {
   html?: string | undefined
 }
 
-/** What an SMTP client would have been told, and what lies in the inbox now. */
+/** The reply that an SMTP client would have got, and the messages that are in the inbox now. */
 export interface SentMail {
   smtp: { code: number; status?: string; text?: string }
   messages: Message[]

@@ -1,7 +1,7 @@
 import type { StartOptions, Understudy } from './understudy.js'
 import type { World } from './world.js'
 
-/** What `withWorld` needs of node:test's `TestContext`. */
+/** The part of node:test's `TestContext` that `withWorld` needs. */
 export interface Context {
   readonly name: string
   diagnostic(message: string): void
@@ -19,7 +19,7 @@ export function withWorld<T extends Context>(
   options?: {
     /** Merged into the world's seed. */
     seed?: Record<string, unknown>
-    /** How the daemon is started, where this test is the first. */
+    /** Options for starting the daemon, if this test is the first one. */
     start?: StartOptions
   }
 ): (t: T) => Promise<void>

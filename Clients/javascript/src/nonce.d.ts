@@ -1,6 +1,6 @@
 /** A nonce and its SHA-256 digest. */
 export interface NoncePair {
-  /** What the backend, or Firebase, gets. */
+  /** The raw nonce, for the backend or Firebase. */
   raw: string
   /** Lower-case hexadecimal; what the app puts into `request.nonce`. */
   sha256: string

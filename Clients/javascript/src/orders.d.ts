@@ -1,19 +1,19 @@
 import type { Duration } from './duration.js'
 import type { Tampering } from './tokens.js'
 
-/** What the next matching authorization does, without a page. */
+/** An outcome of the next matching authorization, which then shows no page. */
 export interface OutcomeDetails {
-  /** Which client's; any by default. */
+  /** The client's ID; by default any client. */
   client?: string | undefined
-  /** Who signs in. */
+  /** The ID of the account that signs in. */
   account?: string | undefined
   /** The error's name, with `"error"`. */
   error?: string | undefined
-  /** What the person chooses on the page: to share the address, the name as edited, the scopes that are granted. */
+  /** The person's choices on the page: whether to share the address, the edited name, the granted scopes. */
   shareEmail?: boolean | undefined
   name?: { given?: string; family?: string } | undefined
   scopes?: string[] | undefined
-  /** How many authorizations it holds for: 1 by default; `null` or `Infinity` is for ever. */
+  /** The number of authorizations that it decides: 1 by default; `null` or `Infinity` for all. */
   times?: number | null | undefined
 }
 
@@ -30,14 +30,14 @@ export interface Outcome extends Ordered, OutcomeDetails {
   outcome: 'approve' | 'cancel' | 'error'
 }
 
-/** Which requests, or which mail (`smtp`), something goes wrong at. What is left out matches everything. */
+/** The requests, or the mail (`smtp`), to which a fault applies. A missing member matches everything. */
 export interface FaultMatch {
   /** The provider's host; `*` stands for any characters, in `path`, too. */
   host?: string | undefined
   path?: string | undefined
   method?: string | undefined
   client?: string | undefined
-  /** Whose ID tokens the endpoint gives out. */
+  /** The owner of the ID tokens that the endpoint issues. */
   tokensOf?: string | undefined
   /** Fields of the query, the form or the JSON body. */
   fields?: Record<string, string> | undefined
@@ -46,7 +46,7 @@ export interface FaultMatch {
   to?: string | undefined
 }
 
-/** What happens. docs/orders.md says at which endpoints. */
+/** The effect of a fault. docs/orders.md lists the endpoints at which it can be ordered. */
 export interface FaultEffect {
   /** An answer in place of the endpoint's. */
   status?: number | undefined
@@ -60,7 +60,7 @@ export interface FaultEffect {
   description?: string | undefined
   /** Members of the JSON answer that are changed; `null` takes one out. */
   response?: Record<string, unknown> | undefined
-  /** What is broken in tokens that are minted. */
+  /** The way in which minted tokens are broken. */
   token?: Tampering | undefined
   rotateKeys?: boolean | 'keep' | 'drop' | undefined
   jwks?: 'empty' | 'stale' | undefined
@@ -73,11 +73,11 @@ export interface FaultEffect {
   lose?: boolean | undefined
 }
 
-/** What goes wrong, where, and how often. */
+/** A fault: its effect, its place, and the number of times. */
 export interface FaultOrder extends FaultMatch, FaultEffect {
-  /** How many matching requests go by first. */
+  /** The number of matching requests that are let through first. */
   after?: number | undefined
-  /** How many requests it holds for: 1 by default; `null` or `Infinity` is for ever. */
+  /** The number of requests to which it applies: 1 by default; `null` or `Infinity` for all. */
   times?: number | null | undefined
   /** From 0 to 1, drawn from the world's generator. */
   probability?: number | undefined

@@ -1,4 +1,4 @@
-/** How a sign-in comes back to the app: the request that the browser makes there. */
+/** The end of a sign-in: the request that the browser makes to the app. */
 export interface Callback {
   /** `POST` where the answer is posted, as Apple's `form_post` is. */
   method: 'GET' | 'POST'
@@ -6,8 +6,8 @@ export interface Callback {
   url: string
   /** The address without scheme, host and fragment, for an app that is asked elsewhere. */
   path: string
-  /** What is posted. */
+  /** The posted form. */
   form: Record<string, string>
-  /** What the provider says, by query, fragment or form: `code`, `state`, `error`… */
+  /** The provider's parameters, in the query, the fragment or the form: `code`, `state`, `error`… */
   fields: Record<string, string>
 }

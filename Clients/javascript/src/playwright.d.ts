@@ -1,7 +1,7 @@
 import type { StartOptions, Understudy } from './understudy.js'
 import type { World } from './world.js'
 
-/** What a test may ask for. */
+/** The fixtures of a test. */
 export interface WorldFixtures {
   /** A world of the test's own; or the one that `understudyWorld` names, reset. */
   world: World
@@ -9,15 +9,15 @@ export interface WorldFixtures {
   understudyWorld: string | undefined
 }
 
-/** What a worker has. */
+/** The fixtures of a worker. */
 export interface UnderstudyFixtures {
   /** The daemon at UNDERSTUDY_URL; where the variable isn't set, one of the worker's own. */
   understudy: Understudy
-  /** How that is started. */
+  /** Options for starting the daemon. */
   understudyOptions: StartOptions
 }
 
-/** What `world` needs of Playwright's `TestInfo`. */
+/** The part of Playwright's `TestInfo` that `world` needs. */
 export interface TestInformation {
   readonly title: string
   readonly status?: string

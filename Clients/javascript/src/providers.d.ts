@@ -1,16 +1,16 @@
-/** What the app puts into an `ASAuthorizationAppleIDRequest`. */
+/** The app's `ASAuthorizationAppleIDRequest`. */
 export interface AppleRequest {
   /** The App ID. */
   client: string
   scopes?: ('fullName' | 'email')[] | undefined
-  /** What the app puts into `request.nonce`: the hash, `noncePair().sha256`. */
+  /** The value of `request.nonce`: the hash, `noncePair().sha256`. */
   nonce?: string | null | undefined
   state?: string | null | undefined
-  /** Who is signed in on the device; the first account, or the one that is ordered, by default. */
+  /** The account that is signed in on the device; by default the ordered one, or the first. */
   account?: string | null | undefined
 }
 
-/** What an `ASAuthorizationAppleIDCredential` holds. */
+/** The contents of an `ASAuthorizationAppleIDCredential`. */
 export interface AppleCredential {
   user: string
   state?: string
@@ -24,17 +24,17 @@ export interface AppleCredential {
   realUserStatus: 0 | 1 | 2
 }
 
-/** One app and one person; `*` is every app, or everybody. */
+/** An app and a person; `*` stands for all apps, or all people. */
 export interface AppOfPerson {
   account: string
   client: string
 }
 
-/** What happens at Apple beside the web flow. */
+/** Apple's side beside the web flow: native sign-ins, notifications, revocations, the private relay. */
 export interface Apple {
   /** The native flow, without a device. Throws an `AppleAuthorizationError`, of code 1001 where the person cancels. */
   authorize(request: AppleRequest): Promise<AppleCredential>
-  /** What `getCredentialState(forUserID:)` would say of a credential's `user`. */
+  /** The answer of `getCredentialState(forUserID:)` for a credential's `user`. */
   credentialState(of: { client: string; user: string }): Promise<'authorized' | 'revoked' | 'notFound' | 'transferred'>
   /** Makes it happen, and sends Apple's server-to-server notification. Answers with what became of that. */
   notify(event: AppOfPerson & {
@@ -44,11 +44,11 @@ export interface Apple {
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
   /** Publishes a new signing key and withdraws the oldest. */
   rotateKeys(): Promise<{ signing: string; published: string[] }>
-  /** What the private relay would do with a mail. */
+  /** The private relay's decision about a mail. */
   relay(mail: { from: string; to: string }): Promise<{ forwarded: boolean } & Record<string, unknown>>
 }
 
-/** What the app asks the provider's SDK for. */
+/** The app's request to the provider's SDK. */
 export interface NativeRequest {
   client: string
   account?: string | undefined
@@ -56,9 +56,9 @@ export interface NativeRequest {
   scopes?: string[] | undefined
 }
 
-/** What happens at Google beside the web flow. */
+/** Google's side beside the web flow: native sign-ins, security events, revocations. */
 export interface Google {
-  /** What Google's SDK on a device would deliver; with `serverClient`, a code for the app's backend, too. */
+  /** The result of Google's SDK on a device; with `serverClient`, also a code for the app's backend. */
   authorize(request: NativeRequest & { serverClient?: string | undefined }): Promise<
     { userID: string; idToken: string; accessToken: string; serverAuthCode?: string } & Record<string, unknown>>
   /** Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Answers with what became of that. */
@@ -79,21 +79,21 @@ export interface Google {
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** What happens at Facebook beside the web flow. */
+/** Facebook's side beside the web flow: native sign-ins and removals of apps. */
 export interface Facebook {
-  /** What Facebook's SDK on a device would deliver; with `tracking: "limited"`, Limited Login's token. */
+  /** The result of Facebook's SDK on a device; with `tracking: "limited"`, Limited Login's token. */
   authorize(request: NativeRequest & { tracking?: 'enabled' | 'limited' | undefined }): Promise<{ userID: string } & Record<string, unknown>>
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** What people do in their settings at Microsoft. */
+/** People's actions in their settings at Microsoft. */
 export interface Microsoft {
   /** The person removes the app. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** What people do in their settings at GitHub. */
+/** People's actions in their settings at GitHub. */
 export interface GitHub {
   /** The person revokes the app; its webhook is told. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
@@ -101,7 +101,7 @@ export interface GitHub {
   logOut(order: { account: string; session?: string | undefined }): Promise<{ sessions: number }>
 }
 
-/** What people do at the OpenID issuers of the seed. */
+/** People's actions at the OpenID issuers of the seed. */
 export interface OpenID {
   /** The person removes the app in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>

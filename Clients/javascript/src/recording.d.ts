@@ -1,4 +1,4 @@
-/** Which exchanges with providers. `*` stands for any characters in `host` and `path`. */
+/** Conditions on exchanges with providers. `*` stands for any characters in `host` and `path`. */
 export interface Criteria {
   host?: string | undefined
   path?: string | undefined
@@ -13,7 +13,7 @@ export interface Criteria {
   refused?: boolean | undefined
 }
 
-/** What should have happened: once or more, unless `times`, `atLeast` or `atMost` say otherwise. */
+/** An expectation: matching requests, at least one unless `times`, `atLeast` or `atMost` say otherwise. */
 export interface Expectation extends Criteria {
   /** Fields of the query, the form or the JSON body. */
   fields?: Record<string, string> | undefined
@@ -29,7 +29,7 @@ export interface Verified {
   found: number
   matched: string[]
   message?: string
-  /** Those that came nearest. */
+  /** The exchanges that nearly match. */
   near?: { id: string; differences: string[] }[]
 }
 
@@ -46,9 +46,9 @@ export interface Exchange {
   method: string
   client?: string
   status: number
-  /** Why it was refused. */
+  /** The reason why it was refused. */
   diagnosis?: string
-  /** What surprises in an answer that refuses nothing. */
+  /** A surprise in an answer that refuses nothing. */
   note?: string
   /** From where the provider's answer is known; for `chosen`, `source` is the reason. */
   evidence?: { kind: 'documented' | 'recorded' | 'specified' | 'reported' | 'chosen'; source: string; date?: string }
@@ -61,7 +61,7 @@ export interface Exchange {
   [member: string]: unknown
 }
 
-/** Which sign-ins. */
+/** Conditions on sign-ins. */
 export interface SignInFilter {
   /** `true`: those that a refusal, the person or a fault stopped; `false`: the others. */
   refused?: boolean | undefined
@@ -81,14 +81,14 @@ export interface SignInFilter {
 export interface SignIn {
   /** The ID of its first request. */
   id: string
-  /** What it is: "Apple web sign-in". */
+  /** The name of the sign-in: "Apple web sign-in". */
   name: string
   ending: 'signedIn' | 'refused' | 'cancelled' | 'faulted' | 'unfinished' | 'answered' | 'signedOut'
-  /** Why it failed. */
+  /** The reason why it failed. */
   diagnosis?: string
   /** The request that failed. */
   stoppedBy?: string
-  /** What an unfinished one waits for. */
+  /** A sentence about what an unfinished sign-in waits for. */
   hint?: string
   providers: string[]
   /** The client ID; at Firebase, the project. */
@@ -110,7 +110,7 @@ export interface SignInStep {
   durationMilliseconds: number
   from: string
   to: string
-  /** What it is for: "redeem code". */
+  /** The purpose of the request: "redeem code". */
   does: string
   method: string
   host?: string

@@ -2,7 +2,7 @@
 export interface Scenario {
   name: string
   title: string
-  /** What happens. */
+  /** The situation that a client meets. */
   happens: string
   /** Whether it is in force. */
   played: boolean
@@ -12,7 +12,7 @@ export interface Scenario {
 export interface Scenarios {
   /** The scenarios that there are. */
   list(): Promise<Scenario[]>
-  /** What a scenario orders, as its file says it. */
+  /** The orders of a scenario, as in its file. */
   get(name: string): Promise<{ name: string } & Record<string, unknown>>
   /** Begins a scenario, with values for its parameters. `advice` says what a correct client does. */
   play(name: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>

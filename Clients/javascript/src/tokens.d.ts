@@ -1,4 +1,4 @@
-/** What is broken in a token; nothing by default. */
+/** The way in which a token is broken; by default it isn't. */
 export interface Tampering {
   /** Claims in place of those that it would have: `null` leaves one out; of times, `"-1h"` is an hour ago. */
   claims?: Record<string, unknown> | undefined
@@ -12,7 +12,7 @@ export interface TokenOrder extends Tampering {
   provider: 'apple' | 'google' | 'facebook' | 'microsoft' | 'firebase' | 'openid' | (string & {})
   /** For which client; at Firebase, for which project. */
   client: string
-  /** Who; at Firebase a user's local ID or e-mail address. */
+  /** The account's ID; at Firebase a user's local ID or e-mail address. */
   account?: string | null | undefined
   nonce?: string | null | undefined
   scopes?: string[] | null | undefined
@@ -29,6 +29,6 @@ export interface MintedToken {
 export interface Tokens {
   /** An ID token, whole or broken in one place. */
   mint(order: TokenOrder): Promise<MintedToken>
-  /** One access or refresh token stops working, whoever gave it out. */
+  /** Ends an access or refresh token of any provider. */
   revoke(token: string): Promise<{ provider: string; kind: string; client: string }>
 }

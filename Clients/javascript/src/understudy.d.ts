@@ -1,13 +1,13 @@
 import type { Criteria, Exchange } from './recording.js'
 import type { World } from './world.js'
 
-/** How a daemon is started. */
+/** Options for starting a daemon. */
 export interface StartOptions {
   /** The program; UNDERSTUDY_BINARY, or `understudy` on the PATH, by default. */
   binary?: string | undefined
   /** Seeds: paths of files and folders, or values. The built-in one by default. */
   seed?: string | Record<string, unknown> | (string | Record<string, unknown>)[] | undefined
-  /** What callers of the control API have to show; UNDERSTUDY_CONTROL_TOKEN by default. */
+  /** The token that callers of the control API must send; UNDERSTUDY_CONTROL_TOKEN by default. */
   controlToken?: string | undefined
   /** Further options of `understudy serve`: `['--scenario', 'provider-outage']`. */
   arguments?: string[] | undefined
@@ -28,7 +28,7 @@ export class Understudy {
   static startOrConnect(options?: StartOptions): Promise<Understudy>
   readonly url: string
   readonly version: string
-  /** What callers of the control API show. */
+  /** The token that callers of the control API send. */
   readonly controlToken?: string
   /** The name of the default world, where the address says one. */
   readonly defaultWorld?: string
@@ -39,7 +39,7 @@ export class Understudy {
    * `worldName`. Without a name, the world of requests that name none.
    */
   world(name?: string): World
-  /** How the daemon is: its version, and what it holds. Throws an `UnderstudyError` of status 503 while it can't be used. */
+  /** The daemon's health: its version, and its memory in use. Throws an `UnderstudyError` of status 503 while it can't be used. */
   health(): Promise<{ status: string; version: string; worlds?: number } & Record<string, unknown>>
   /** The worlds that there are. */
   worlds(): Promise<{ name: string; idleSeconds: number; requests: number; url?: string; smtp?: string }[]>

@@ -10,7 +10,7 @@ import type { Scenarios } from './scenarios.js'
 import type { Tokens } from './tokens.js'
 import type { Understudy } from './understudy.js'
 
-/** What `routeScripts` needs of Playwright's page or context. */
+/** The part of Playwright's page or context that `routeScripts` needs. */
 export interface RoutedPage {
   route(url: RegExp, handler: (route: any) => Promise<void>): Promise<unknown>
 }
@@ -24,11 +24,11 @@ export class World {
   readonly name: string
   /** Whether it is the world of requests that name none. */
   readonly isDefault: boolean
-  /** Its address: a provider's host and path follow. */
+  /** The world's URL: a provider's host and path follow. */
   readonly url: string
-  /** Its control API. */
+  /** The URL of the world's control API. */
   readonly controlURL: string
-  /** Where a provider's host is, in place of `https://HOST`: `hostURL('github.com')`. */
+  /** The URL that stands for `https://HOST`: `hostURL('github.com')`. */
   hostURL(host: string): string
   /** Leads the providers' scripts that a page loads to this world: Sign in with Apple JS, Google Identity Services, Facebook's SDK. */
   routeScripts(page: RoutedPage): Promise<void>
@@ -44,14 +44,14 @@ export class World {
   readonly github: GitHub
   readonly openID: OpenID
 
-  /** How the next matching authorization ends, on every road: the web flow without its page, the device flow, a native one. */
+  /** Orders the outcome of the next matching authorization: of the web flow, which then shows no page, of the device flow, or of a native sign-in. */
   order(
     provider: 'apple' | 'github' | 'google' | 'facebook' | 'microsoft' | 'openid' | (string & {}), outcome: 'approve' | 'cancel' | 'error',
     details?: OutcomeDetails
   ): Promise<Outcome>
   /** Something goes wrong: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */
   fault(order: FaultOrder): Promise<Fault>
-  /** Where something can go wrong, what fits there, and the endpoint's errors. */
+  /** The endpoints at which faults can be ordered, each with its possible effects and its errors. */
   endpoints(): Promise<{ host?: string; method?: string; path?: string; smtp?: string; fits: string; errors?: string[] }[]>
   /** The outcomes that wait for a sign-in. */
   outcomes(): Promise<Outcome[]>
@@ -74,7 +74,7 @@ export class World {
    * that ID. `wait`: until there are `count` of them (1), a minute at most; then what there is.
    */
   requests(filter?: Criteria & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<Exchange[]>
-  /** One exchange, by its ID (an answer's header `Understudy-Request`). */
+  /** The exchange with this ID (an answer's header `Understudy-Request`). */
   request(id: string): Promise<Exchange>
   /**
    * The sign-ins, the most recently active last, with the person, the steps, how each ended and why. `limit`: the latest so many,
@@ -82,17 +82,17 @@ export class World {
    * them (1), a minute at most; then what there is.
    */
   signIns(filter?: SignInFilter & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<SignIn[]>
-  /** One sign-in, by the ID of any of its requests. */
+  /** The sign-in to which the request with this ID belongs. */
   signIn(id: string): Promise<SignIn>
   /** Empties the recording. */
   forgetRequests(): Promise<void>
   /** The recording as an HTTP archive. */
   har(): Promise<{ log: { entries: Record<string, unknown>[] } & Record<string, unknown> }>
-  /** What was refused, each with its `diagnosis`, the oldest first. */
+  /** The refused requests, each with its `diagnosis`, the oldest first. */
   refusals(): Promise<Exchange[]>
   /** Throws a `VerificationError` where something else was requested than is expected. */
   verify(expected: Expectation | Expectation[]): Promise<Verified[]>
-  /** What a token, a client secret, a code, a nonce or a callback URL is, and what is wrong with it. */
+  /** Explains a token, a client secret, a code, a nonce or a callback URL, and its errors. */
   explain(value: string, details?: { rawNonce?: string | undefined }): Promise<{ kind: string; sound: boolean | null } & Record<string, unknown>>
 
   /**
@@ -100,11 +100,11 @@ export class World {
    * of code `noMail` when none came.
    */
   mail(filter?: MailFilter & { wait?: Duration | undefined }): Promise<Message[]>
-  /** One message, by its ID. */
+  /** The message with this ID. */
   message(id: string): Promise<Message>
   /** The mail byte for byte as it was sent, or as a relay has forwarded it. */
   rawMail(id: string, options?: { forwarded?: boolean }): Promise<Uint8Array>
-  /** What an attachment holds; `number` counts from 1. */
+  /** The content of an attachment; `number` counts from 1. */
   attachment(id: string, number: number): Promise<Uint8Array>
   /** A mail as if by SMTP. */
   sendMail(mail: OutgoingMail): Promise<SentMail>

@@ -84,7 +84,7 @@ class Transport:
         query: Optional[Mapping[str, QueryValue]] = None,
         waits: float = 0,
     ) -> bytes:
-        """What a call answers, as it comes.
+        """The bytes of a call's answer, as they come.
 
         `waits` is how many seconds the daemon was asked to wait for something to happen.
 

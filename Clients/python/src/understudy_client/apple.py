@@ -35,7 +35,7 @@ class FullName:
 
 @dataclass(frozen=True)
 class AppleCredential:
-    """What an app's `ASAuthorizationAppleIDCredential` holds."""
+    """The contents of an app's `ASAuthorizationAppleIDCredential`."""
 
     user: str
     """The person, for this team: the ID token's `sub`."""
@@ -51,7 +51,7 @@ class AppleCredential:
 
 
 class Apple:
-    """What happens at Apple beside the web flow."""
+    """Apple's side beside the web flow: native sign-ins, notifications, revocations, the private relay."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -99,7 +99,7 @@ class Apple:
         )
 
     def credential_state(self, client: str, user: str) -> CredentialState:
-        """What `getCredentialState(forUserID:)` would say of a credential's `user`."""
+        """The answer of `getCredentialState(forUserID:)` for a credential's `user`."""
         answer = self._transport.json("GET", "apple/credential-state", query={"client": client, "user": user})
         state: CredentialState = answer["state"]
         return state
@@ -114,7 +114,7 @@ class Apple:
         return dict(self._transport.json("POST", "apple/revocations", {"account": account, "client": client}))
 
     def relay(self, *, sender: str, to: str) -> JSONObject:
-        """What the private relay would do with a mail: `forwarded`, and to whom and as whose, or why not."""
+        """The private relay's decision about a mail: `forwarded` with the address and the sender, or the reason why not."""
         return dict(self._transport.json("GET", "apple/relay", query={"from": sender, "to": to}))
 
     def rotate_keys(self) -> JSONObject:

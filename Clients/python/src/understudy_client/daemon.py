@@ -172,7 +172,7 @@ class Understudy:
         return self._process is not None
 
     def transport_to(self, base: str) -> Transport:
-        """What asks the control API at an address of this daemon."""
+        """The client of the control API at an address of this daemon."""
         return Transport(base, self.control_token, self._ending)
 
     def _ending(self) -> Optional[str]:
@@ -194,7 +194,7 @@ class Understudy:
         return [dict(one) for one in self.transport.json("GET", "worlds")["worlds"]]
 
     def health(self) -> JSONObject:
-        """How the daemon is: `status`, `version`, and what it holds.
+        """The daemon's health: `status`, `version`, and the memory in use.
 
         Raises:
             ControlError: It isn't ready (503).
@@ -233,7 +233,7 @@ def _tail(file: IO[str]) -> str:
 
 
 def _without_daemon() -> Mapping[str, str]:
-    """This process's environment, without what tells of another daemon: some of it is an option to a daemon that starts."""
+    """This process's environment, without the variables of another daemon: some of them are options of a daemon that starts."""
     if "UNDERSTUDY_URL" not in os.environ:
         return os.environ
     told = ("URL", "CONTROL_URL", "CONTROL_TOKEN", "PROXY_URL", "SMTP_HOST", "SMTP_PORT")

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions."""
+"""The package's exceptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Issue(NamedTuple):
     """One thing that is wrong with what was sent."""
 
     path: str
-    """Where, such as `$.effect.delay`."""
+    """The place in the body, such as `$.effect.delay`."""
     message: str
 
 
@@ -53,9 +53,9 @@ class ControlError(UnderstudyError):
         self.code = code
         """The error's name, such as `noSuchAccount`; `unexpectedAnswer` when something else than Understudy has answered."""
         self.message = message
-        """What is wrong, in words."""
+        """The error in words."""
         self.path = path
-        """Where in the body, such as `$.effect.delay`; `None` where that can't be said."""
+        """The place in the body, such as `$.effect.delay`; `None` if it isn't known."""
         self.issues = issues
         """All that is wrong with the body, the first twenty of them."""
         self.document = document
@@ -76,7 +76,7 @@ class PageError(UnderstudyError):
         self.url = url
         self.status = status
         self.diagnosis = diagnosis
-        """Why the provider refuses; `None` when it doesn't."""
+        """The reason why the provider refuses; `None` when it doesn't."""
         super().__init__(f"{url} answered with a page ({status}): {diagnosis or advice}")
 
 
@@ -92,7 +92,7 @@ class AppleErrorCode(IntEnum):
 
 
 class AppleAuthorizationError(UnderstudyError):
-    """What `ASAuthorizationController` would tell the app in place of a credential."""
+    """The error that `ASAuthorizationController` would pass to the app in place of a credential."""
 
     def __init__(self, code: int, name: str, domain: str, message: str) -> None:
         self.code = AppleErrorCode(code)
@@ -101,5 +101,5 @@ class AppleAuthorizationError(UnderstudyError):
         self.domain = domain
         """The error domain, `com.apple.AuthenticationServices.AuthorizationError`."""
         self.message = message
-        """Why, in words. A device doesn't say."""
+        """The reason in words. A device doesn't tell it."""
         super().__init__(f"{name} ({code}): {message}")

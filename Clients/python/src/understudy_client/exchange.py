@@ -17,7 +17,7 @@ class Content:
 
     headers: Tuple[Tuple[str, str], ...]
     body: bytes
-    """Of a long body, the first 256 KiB."""
+    """The body; of a long one, only the first 256 KiB."""
 
     def header(self, name: str) -> Optional[str]:
         """The first field of this name, in any case."""
@@ -44,7 +44,7 @@ class DecodedToken:
     """A JSON Web Token that was in an exchange."""
 
     place: str
-    """Where, such as `response.body.id_token`."""
+    """The token's position, such as `response.body.id_token`."""
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
     signed: bool
@@ -57,7 +57,7 @@ class Evidence:
     kind: str
     """`documented`, `recorded`, `specified`, `reported` or `chosen`."""
     source: str
-    """Its address; for `chosen`, the reason."""
+    """The address of the source; for `chosen`, the reason."""
     date: Optional[str]
     """The year, month or day of the source, such as `2024-05`."""
 
@@ -72,7 +72,7 @@ class Exchange:
     parent: Optional[str]
     """The exchange for which the daemon sent this one itself."""
     time: datetime
-    """By the world's clock, in UTC."""
+    """The time by the world's clock, in UTC."""
     method: str
     host: Optional[str]
     """The provider's, such as `appleid.apple.com`; `None` for a call of the control API, such as a native sign-in."""
@@ -82,15 +82,15 @@ class Exchange:
     status: int
     client: Optional[str]
     diagnosis: Optional[str]
-    """Why it was refused; `None` when it wasn't."""
+    """The reason why it was refused; `None` when it wasn't."""
     note: Optional[str]
-    """What surprises in an answer that refuses nothing."""
+    """A surprise in an answer that refuses nothing."""
     evidence: Optional[Evidence]
-    """From where the provider's answer is known."""
+    """The source from which the provider's answer is known."""
     fault: Optional[str]
     """The fault that was ordered and took effect."""
     world: Optional[str]
-    """In an account of several worlds, which one's."""
+    """The name of the world, if several worlds were asked for."""
     request: Content = field(repr=False)
     response: Content = field(repr=False)
     tokens: Tuple[DecodedToken, ...] = field(repr=False)

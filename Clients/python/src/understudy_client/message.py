@@ -23,7 +23,7 @@ class Attachment:
     type: str
     """The media type, such as `application/pdf`."""
     size: int
-    """In bytes."""
+    """The size in bytes."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class Message:
     kind: str
     """`mail` or `text`."""
     time: datetime
-    """By the world's clock, in UTC."""
+    """The time by the world's clock, in UTC."""
     sender: str
     """From: an address, or a phone number."""
     to: str
     """The first recipient."""
     recipients: Tuple[str, ...]
-    """Those of the envelope, whatever the header says."""
+    """The envelope's recipients, whatever the header says."""
     subject: Optional[str]
     text: Optional[str] = field(repr=False)
     html: Optional[str] = field(repr=False)
     links: Tuple[str, ...]
-    """Those of the text, then those that only the HTML has."""
+    """The links of the text, then those that only the HTML has."""
     codes: Tuple[str, ...]
-    """What looks like a code to be typed in; of a mail by Firebase the `oobCode` of its link."""
+    """The codes that the reader is asked to type in; for a mail by Firebase the `oobCode` of its link."""
     attachments: Tuple[Attachment, ...] = field(repr=False)
     relay: Optional[Mapping[str, Any]] = field(repr=False)
-    """What Apple's private relay did: `address`, and `forwardedTo` and `sender`, or `refusal` and `reason`."""
+    """The treatment by Apple's private relay: `address`, and `forwardedTo` and `sender`, or `refusal` and `reason`."""
     document: Mapping[str, Any] = field(repr=False, compare=False)
     """All that the daemon says of it."""
     _transport: Transport = field(repr=False, compare=False)
@@ -66,7 +66,7 @@ class Message:
         return self._transport.bytes("GET", f"mail/{self.id}/raw", query=query)
 
     def attachment(self, number: int = 1) -> bytes:
-        """What an attachment holds."""
+        """The content of an attachment."""
         return self._transport.bytes("GET", f"mail/{self.id}/attachments/{number}")
 
     def reply(
@@ -83,12 +83,12 @@ class Message:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of a mail."""
+    """The result of sending a mail."""
 
     messages: Tuple[Message, ...]
-    """What lies in the inbox."""
+    """The messages that are in the inbox now."""
     code: int
-    """What an SMTP client would have been told: 250 when the mail was taken."""
+    """The reply that an SMTP client would have got: 250 when the mail was taken."""
     reply: str
     """The rest of that reply."""
     document: Mapping[str, Any] = field(repr=False, compare=False)

@@ -8,7 +8,7 @@ import secrets
 from typing import NamedTuple, Optional
 
 WORLD_NAME = "[A-Za-z0-9._-]{1,64}"
-"""What a world can be called, as a regular expression."""
+"""The rule for names of worlds, as a regular expression."""
 _LABEL_LIMIT = 63
 _DIGEST_LENGTH = 12
 
@@ -36,9 +36,9 @@ class NoncePair(NamedTuple):
     """A nonce for a native sign-in with Apple."""
 
     raw: str
-    """For whoever verifies the ID token, such as Firebase's `rawNonce`."""
+    """The raw nonce, for the verifier of the ID token, such as Firebase's `rawNonce`."""
     sha256: str
-    """For Apple (`request.nonce`): the raw nonce's SHA-256 in lower-case hex. The ID token carries it."""
+    """The value for Apple (`request.nonce`): the raw nonce's SHA-256 in lower-case hex. The ID token carries it."""
 
 
 def nonce_pair(raw: Optional[str] = None) -> NoncePair:

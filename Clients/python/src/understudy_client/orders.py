@@ -1,4 +1,4 @@
-"""What is ordered to happen: outcomes of sign-ins, and faults."""
+"""Orders: outcomes of sign-ins, and faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Order:
         self._path = path
         self.id: str = document["id"]
         self.document = document
-        """As the daemon understood it."""
+        """The order in the form in which the daemon understood it."""
 
     def remove(self) -> bool:
         """Takes the order back. Returns whether it was still waiting: `False` when it has been carried out in full."""
@@ -51,7 +51,7 @@ class Order:
 
 
 def unmet_orders(world: Ordering) -> List[str]:
-    """What was ordered and never happened, a line for each: often the order, and not the code under test, is what is wrong."""
+    """A line for each order that never happened: often the order is wrong, and not the code under test."""
     lines = []
     for fault in world.faults():
         if fault.document["seen"] == 0:
@@ -206,5 +206,5 @@ class Ordering:
         self._transport.json("DELETE", "faults")
 
     def endpoints(self) -> List[JSONObject]:
-        """Where something can be ordered to go wrong: `host`, `method`, `path`, what `fits`, and the names of `errors`."""
+        """The endpoints at which faults can be ordered: `host`, `method`, `path`, what `fits`, and the names of `errors`."""
         return [dict(one) for one in self._transport.json("GET", "endpoints")["endpoints"]]

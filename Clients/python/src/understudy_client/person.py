@@ -32,18 +32,18 @@ _PROVIDERS = {
 
 @dataclass(frozen=True)
 class Callback:
-    """How a sign-in comes back to the app: the request that the browser makes there."""
+    """The end of a sign-in: the request that the browser makes to the app."""
 
     method: str
     """`GET`, or `POST` where the answer is posted, as Apple's `form_post` is."""
     url: str
     """The address, with its query."""
     form: Dict[str, str]
-    """What is posted."""
+    """The posted form."""
 
     @property
     def fields(self) -> Dict[str, str]:
-        """What the provider says, by query, fragment or form: `code`, `state`, `error`…"""
+        """The provider's parameters, in the query, the fragment or the form: `code`, `state`, `error`…"""
         parts = urllib.parse.urlsplit(self.url)
         given = [pair for part in (parts.query, parts.fragment) for pair in urllib.parse.parse_qsl(part)]
         return {**dict(given), **self.form}

@@ -27,7 +27,7 @@ class _Revocable:
 
 @dataclass(frozen=True)
 class GoogleCredential:
-    """What Google's SDK on a device delivers."""
+    """The result of Google's SDK on a device."""
 
     user_id: str
     id_token: str
@@ -48,7 +48,7 @@ GoogleSecurityEvent = Literal[
 
 
 class Google(_Revocable):
-    """What happens at Google beside the web flow."""
+    """Google's side beside the web flow: native sign-ins, security events, revocations."""
 
     _name = "google"
 
@@ -92,7 +92,7 @@ class Google(_Revocable):
 
 @dataclass(frozen=True)
 class FacebookCredential:
-    """What Facebook's SDK on a device delivers."""
+    """The result of Facebook's SDK on a device."""
 
     user_id: str
     access_token: Optional[str]
@@ -102,7 +102,7 @@ class FacebookCredential:
 
 
 class Facebook(_Revocable):
-    """What happens at Facebook beside the web flow."""
+    """Facebook's side beside the web flow: native sign-ins and removals of apps."""
 
     _name = "facebook"
 
@@ -125,13 +125,13 @@ class Facebook(_Revocable):
 
 
 class Microsoft(_Revocable):
-    """What people do at Microsoft."""
+    """People's actions at Microsoft."""
 
     _name = "microsoft"
 
 
 class GitHub(_Revocable):
-    """What people do at GitHub."""
+    """People's actions at GitHub."""
 
     _name = "github"
 
@@ -141,7 +141,7 @@ class GitHub(_Revocable):
 
 
 class OpenID(_Revocable):
-    """What people do at the seed's OpenID Connect issuers."""
+    """People's actions at the seed's OpenID Connect issuers."""
 
     _name = "openid"
 

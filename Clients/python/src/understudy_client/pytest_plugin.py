@@ -149,7 +149,7 @@ def _har_file(item: pytest.Item) -> Optional[Path]:
 
 
 def _account(world: World) -> str:
-    """What was refused and why; where nothing was, what came. Then what was ordered and never happened."""
+    """The refused requests with their reasons, or all requests if none was refused; then the orders that never happened."""
     try:
         came = world.requests()
         unmet = [f"  {line}" for line in unmet_orders(world)]

@@ -1,4 +1,4 @@
-"""What was recorded, and what was expected to be."""
+"""Recorded exchanges, and expectations of them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Recording:
         _verify(self._transport, {**expectation, **sent, **numbers})
 
     def refusals(self) -> List[Exchange]:
-        """What was refused in this world, each with its `diagnosis`, the oldest first."""
+        """The requests that were refused in this world, each with its `diagnosis`, the oldest first."""
         return self.requests(refused=True)
 
     def request(self, id: str) -> Exchange:
@@ -175,7 +175,7 @@ class Recording:
         return archive
 
     def explain(self, value: str, *, raw_nonce: Optional[str] = None) -> JSONObject:
-        """What a token, client secret, code, nonce or callback URL is, and what is wrong with it."""
+        """Explains a token, client secret, code, nonce or callback URL, and its errors."""
         return dict(self._transport.json("POST", "explain", present(value=value, rawNonce=raw_nonce)))
 
 
@@ -228,7 +228,7 @@ def _complaint(error: ControlError, came: Sequence[Exchange]) -> str:
 
 
 def account(came: Sequence[Exchange]) -> str:
-    """What came, a line each, and why it was refused below."""
+    """A line for each request that came, with the reason of a refusal below."""
     if not came:
         return "no request came"
     return "\n".join([f"what came ({len(came)}):", *listed(came)])

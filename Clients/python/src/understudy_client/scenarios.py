@@ -23,7 +23,7 @@ class Scenarios:
         return [dict(one) for one in self._transport.json("GET", "scenarios")["scenarios"]]
 
     def get(self, name: str) -> JSONObject:
-        """What a scenario orders, as its file says it.
+        """The orders of a scenario, as in its file.
 
         Raises:
             ControlError: There is none of this name (`noSuchScenario`).

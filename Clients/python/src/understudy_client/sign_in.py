@@ -14,13 +14,13 @@ class Step:
     """One request of a sign-in."""
 
     id: str
-    """For `world.request`."""
+    """The ID of the request, for `world.request`."""
     sender: str
     """`app`, `browser`, `backend`, `scenario`, or a provider."""
     receiver: str
     """The provider that was asked, or `backend` or `understudy`."""
     does: str
-    """What it is for, such as `redeem code`."""
+    """The purpose of the request, such as `redeem code`."""
     method: str
     host: Optional[str]
     path: str
@@ -28,7 +28,7 @@ class Step:
     answer: str
     """The answer in a few words, such as `302 code`."""
     diagnosis: Optional[str]
-    """Why it was refused; `None` when it wasn't."""
+    """The reason why it was refused; `None` when it wasn't."""
     fault: Optional[str]
     """The fault that was ordered and took effect."""
 
@@ -40,21 +40,21 @@ class SignIn:
     id: str
     """The ID of its first request."""
     name: str
-    """What it is, such as `Apple web sign-in`."""
+    """The name of the sign-in, such as `Apple web sign-in`."""
     ending: str
     """`signedIn`, `refused`, `cancelled`, `faulted`, `unfinished`, `answered` or `signedOut`."""
     diagnosis: Optional[str]
-    """Why it failed; `None` when it didn't."""
+    """The reason why it failed; `None` when it didn't."""
     stopped_by: Optional[str]
     """The ID of the request that failed."""
     hint: Optional[str]
-    """What an unfinished one waits for."""
+    """A sentence about what an unfinished sign-in waits for."""
     providers: Tuple[str, ...]
     client: Optional[str]
     account: Optional[str]
     """The ID of the person's account in this world."""
     time: Optional[datetime]
-    """By the world's clock, in UTC."""
+    """The time by the world's clock, in UTC."""
     steps: Tuple[Step, ...] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False, compare=False)
     """All that the daemon says of it."""

@@ -28,7 +28,7 @@ def duration_text(duration: Duration) -> str:
 
 
 def seconds(duration: Duration) -> float:
-    """How many seconds a duration has; 0 for a text that isn't one, which the daemon then refuses."""
+    """The seconds of a duration; 0 for a text that isn't one, which the daemon then refuses."""
     if isinstance(duration, timedelta):
         return duration.total_seconds()
     found = re.fullmatch(r"([0-9]+)(ms|s|m|h|d)", duration)

@@ -32,7 +32,7 @@ _SCRIPTS = re.compile(r"^https://(accounts\.google\.com/gsi/client|appleid\.cdn-
 
 
 class MailServer(NamedTuple):
-    """Where a world takes mail."""
+    """The address at which a world takes mail."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class World(Ordering, Recording, Inbox):
         self._is_unnamed = name is None
         self._name = name
         self.url = understudy.url if name is None else f"{understudy.url}/~{name}"
-        """Where everything of this world is found, without a slash at the end: `http://localhost:9099/~checkout`."""
+        """The world's URL, without a slash at the end: `http://localhost:9099/~checkout`."""
         self._transport = understudy.transport_to(self.url)
         self.clock = Clock(self._transport)
         """The world's time."""
@@ -96,11 +96,11 @@ class World(Ordering, Recording, Inbox):
 
     @property
     def control_url(self) -> str:
-        """Where its control API is."""
+        """The URL of the world's control API."""
         return f"{self.url}/_understudy/v1"
 
     def host_url(self, host: str) -> str:
-        """What takes the place of `https://HOST`: `world.host_url("github.com")`."""
+        """The URL that stands for `https://HOST`: `world.host_url("github.com")`."""
         return f"{self.url}/{host}"
 
     def route_scripts(self, page: Any) -> Any:
@@ -135,7 +135,7 @@ class World(Ordering, Recording, Inbox):
         return urllib.parse.urlsplit(self.port_url).netloc
 
     def smtp(self) -> MailServer:
-        """Where the world takes mail by SMTP: `smtplib.SMTP(*world.smtp())`. Opens a port of its own for it.
+        """The address at which the world takes mail by SMTP: `smtplib.SMTP(*world.smtp())`. Opens a port of its own for it.
 
         Raises:
             ControlError: The daemon takes no mail (`noSMTP`).
