@@ -32,7 +32,7 @@ package struct AppleSection: SeedSection {
         issuer = IssuerChoice(&fields, own: "https://appleid.apple.com")
         booleanClaims = fields(
             "booleanClaims", .choice(BooleanClaims.self), default: .boolean,
-            "How email_verified and is_private_email are written; Apple sends both forms.")
+            "The form of email_verified and is_private_email; Apple sends both forms.")
         accountDeletedEvent = fields(
             "accountDeletedEvent", .choice(["account-deleted", "account-delete"]), default: "account-deleted",
             "The event's name, a choice: as Apple's page has it, or as receivers report it.")
@@ -44,11 +44,11 @@ package struct AppleSection: SeedSection {
             "Write to people when they use an app for the first time. The mails lie in the inbox, where a test that waits for the app's own would find them first."
         )
         codeLifetime = fields(
-            "codeLifetime", .duration, default: .minutes(5), "How long an authorization code lasts.")
-        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(24), "How long an ID token lasts.")
+            "codeLifetime", .duration, default: .minutes(5), "The lifetime of an authorization code.")
+        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(24), "The lifetime of an ID token.")
         keyRotation = fields.nullable(
             "keyRotation", .duration,
-            "How often the next published key takes over signing; never by default.")
+            "The time after which the next published key signs; by default the key doesn't change.")
         signingKeys = fields.signingKeys(.appleSigningKeyID)
         teams = fields.list("teams", of: Team.self, key: "id", "Developer teams.")
     }
@@ -92,7 +92,7 @@ extension AppleSection {
             services = fields.list("services", of: Service.self, key: "id", "Services IDs.")
             relay = fields.object("relay", Relay.self, "Private e-mail relay.")
             notificationsURL = fields.nullable(
-                "notificationsURL", .text(.url), "Where server-to-server notifications are posted.")
+                "notificationsURL", .text(.url), "The URL to which server-to-server notifications are posted.")
         }
     }
 
@@ -143,7 +143,7 @@ extension AppleSection {
 
         init(_ fields: inout Fields) {
             fromTeam = fields("fromTeam", .text(.appleIdentifier), "The team that had the app before.")
-            at = fields("at", .timestamp, "When the app changed hands.")
+            at = fields("at", .timestamp, "The time at which the app was transferred.")
         }
     }
 
@@ -239,7 +239,7 @@ struct AppleProfile: AccountProfile {
             "shareEmail", .boolean, default: true, "Share the real address, or hide it behind a relay.")
         realUserStatus = fields(
             "realUserStatus", .choice(RealUserStatus.self), default: .likelyReal,
-            "What a device says of a new user.")
+            "The `realUserStatus` that a device reports for a new user.")
     }
 }
 

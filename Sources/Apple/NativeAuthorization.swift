@@ -30,7 +30,7 @@ enum NativeError: String, CaseIterable {
                     .required("domain", .choice([domain]), "The error's domain."),
                     .required("code", .integer(1000...1005), "`ASAuthorizationError.Code`."),
                     .required("name", .choice(allCases.map(\.rawValue)), "The code's name."),
-                    .required("message", .string, "Why, for people."),
+                    .required("message", .string, "The reason, for people."),
                 ]), "The error.")
         ])
 
@@ -69,7 +69,7 @@ extension AppleProvider {
         [
             .required("user", .string, "The person's identifier for the team."),
             .optional("state", .string, "The request's."),
-            .required("authorizedScopes", .strings(), "What the person has granted."),
+            .required("authorizedScopes", .strings(), "The scopes that the person has granted."),
             .required("authorizationCode", .string, "The code for the server."),
             .required("identityToken", .string, "The identity token."),
             .optional("email", .string, "The address, the first time only."),
@@ -93,12 +93,12 @@ extension AppleProvider {
         init(_ fields: inout Fields) {
             client = fields("client", .text(.nonEmpty), "The App ID, which is the app's bundle ID.")
             scopes = fields(
-                "scopes", .set(of: .choice(["fullName", "email"])), default: [], "What the app asks for.")
+                "scopes", .set(of: .choice(["fullName", "email"])), default: [], "The scopes that the app asks for.")
             nonce = fields.nullable(
                 "nonce", .text(NativeRequest.nonceRule),
-                "What the app put in request.nonce: mostly a raw nonce's SHA-256 in lower-case hex.")
-            state = fields.nullable("state", .text(.any), "What the app put in request.state.")
-            account = fields.nullable("account", .text(.nonEmpty), "Who is signed in on the device.")
+                "The value of `request.nonce`: mostly a raw nonce's SHA-256 in lower-case hex.")
+            state = fields.nullable("state", .text(.any), "The value of `request.state`.")
+            account = fields.nullable("account", .text(.nonEmpty), "The account that is signed in on the device.")
         }
 
         private static let nonceRule = TextRule(
@@ -218,8 +218,8 @@ extension AppleProvider {
                 .json(
                     "The state.",
                     .members([
-                        .required("state", .choice(CredentialState.allCases.map(\.name)), "Its name."),
-                        .required("rawValue", .integer(0...3), "Its number."),
+                        .required("state", .choice(CredentialState.allCases.map(\.name)), "The state's name."),
+                        .required("rawValue", .integer(0...3), "The state's number."),
                     ])), .refusal(404, "noSuchClient", "There is no such App ID."),
             ]
         ) { credentialState($0, $1) }

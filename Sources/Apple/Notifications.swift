@@ -73,9 +73,9 @@ extension AppleProvider {
             reads: .body(NotificationOrder.self),
             answers: [
                 .json(
-                    "It has happened.",
+                    "The event has happened.",
                     OutgoingMessage.Delivery.schema(beside: [
-                        .optional("events", .map(of: .any), "What the notification says."),
+                        .optional("events", .map(of: .any), "The content of the notification."),
                         .optional("payload", .string, "The notification, a signed JSON Web Token."),
                     ])),
                 .refusal(404, "noSuchClient", "There is no such client."),
@@ -95,9 +95,9 @@ extension AppleProvider {
         let client: String
 
         init(_ fields: inout Fields) {
-            kind = fields("type", .choice(AppleEvent.Kind.self), "What happened.")
-            account = fields("account", .text(.nonEmpty), "To whom.")
-            client = fields("client", .text(.nonEmpty), "For which client.")
+            kind = fields("type", .choice(AppleEvent.Kind.self), "The event.")
+            account = fields("account", .text(.nonEmpty), "The ID of the account.")
+            client = fields("client", .text(.nonEmpty), "The client's ID.")
         }
     }
 

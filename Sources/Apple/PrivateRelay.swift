@@ -430,7 +430,7 @@ extension AppleProvider {
         let recipient: String
 
         init(_ fields: inout Fields) {
-            sender = fields("from", .text(.email), "Who sends it.")
+            sender = fields("from", .text(.email), "The sender.")
             recipient = fields("to", .text(.email), "A hidden address.")
         }
     }
@@ -441,12 +441,13 @@ extension AppleProvider {
             reads: .query(Question.self),
             answers: [
                 .json(
-                    "What it would do.",
+                    "The relay's decision.",
                     .members([
                         .required("forwarded", .boolean, "Whether the person would get it."),
-                        .optional("to", .string, "At which address."), .optional("sender", .string, "As whose."),
-                        .optional("reason", .string, "Why not."),
-                        .optional("smtp", .string, "With which words it is refused."),
+                        .optional("to", .string, "The address to which the mail is forwarded."),
+                        .optional("sender", .string, "The sender in the forwarded mail."),
+                        .optional("reason", .string, "The reason why the mail isn't forwarded."),
+                        .optional("smtp", .string, "The reply with which the relay refuses the mail."),
                     ])),
                 .refusal(404, RelayRefusal.Reason.noSuchAddress.rawValue, "The relay gave out no such address."),
             ]

@@ -15,7 +15,8 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             after = fields.optional("after", .text(.nonEmpty), "The ID of the account after which to begin.")
             limit = fields(
-                "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown, "How many at most.")
+                "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown,
+                "The greatest number of people.")
         }
     }
 
@@ -43,7 +44,7 @@ extension ControlAPI {
                 "POST", "accounts", "Adds a person, as a seed file writes one.", reads: .body(shown),
                 answers: [
                     .json(201, "The person is added.", shown.schema),
-                    .refusal(409, "accountExists", "There is one with this ID."),
+                    .refusal(409, "accountExists", "There is an account with this ID."),
                     taken, .refusal(409, "tooManyAccounts", "The world has as many as it can."),
                 ]
             ) { try addAccount($0, $1) },

@@ -85,14 +85,15 @@ package struct ControlAPI: Sendable {
                             "Index",
                             [
                                 .required("version", .string, "The daemon's version."),
-                                .required("world", .string, "Which world."),
+                                .required("world", .string, "The name of the world."),
                                 .required(
                                     "calls",
                                     .sequence(
                                         of: .members([
-                                            .required("method", .string, "Its method."),
-                                            .required("url", .string, "Its address; a segment `:name` is a parameter."),
-                                            .required("about", .string, "What it does."),
+                                            .required("method", .string, "The call's method."),
+                                            .required(
+                                                "url", .string, "The call's address; a segment `:name` is a parameter."),
+                                            .required("about", .string, "The purpose of the call."),
                                         ])), "Each of them."),
                             ]))
                 ]
@@ -103,7 +104,7 @@ package struct ControlAPI: Sendable {
             ) { exchange in try await exchange.onWorkThread { ControlAnswer.ok(openAPI(in: exchange)) } },
             .control(
                 "POST", "reset", "Lets the world begin afresh from its seed.", reads: .noQuery,
-                answers: [.json("It has begun afresh.", ControlAPI.resetSchema)]
+                answers: [.json("The world was reset.", ControlAPI.resetSchema)]
             ) { try reset($0) },
         ]
     }

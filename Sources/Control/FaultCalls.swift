@@ -14,7 +14,11 @@ extension ControlAPI {
                 answers: [
                     .json(
                         "The faults.",
-                        .members([.required("faults", .sequence(of: ControlAPI.faultSchema), "In their order.")]))
+                        .members([
+                            .required(
+                                "faults", .sequence(of: ControlAPI.faultSchema),
+                                "The faults, in the order in which they apply.")
+                        ]))
                 ]
             ) { try faults($0) },
             .control(
@@ -22,7 +26,7 @@ extension ControlAPI {
                 "Orders something to go wrong: at which requests, how often, and how. GET endpoints says what can go wrong where.",
                 reads: .json(Fault.schema),
                 answers: [
-                    .json(201, "It is ordered.", ControlAPI.faultSchema),
+                    .json(201, "The fault is ordered.", ControlAPI.faultSchema),
                     .refusal(409, "tooMany", "There are too many faults, or they are too long."),
                 ]
             ) { try addFault($0, $1) },
@@ -31,7 +35,7 @@ extension ControlAPI {
             ) { try removeFaults($0) },
             .control(
                 "DELETE", "faults/:id", "Withdraws a fault.", path: ["The fault's ID."],
-                answers: [.empty("It is withdrawn."), gone]
+                answers: [.empty("The fault is withdrawn."), gone]
             ) { try removeFault($0) },
             .control(
                 "GET", "endpoints", "Lists every operation at which something can be ordered to go wrong.",
@@ -46,11 +50,11 @@ extension ControlAPI {
 
     private static let faultSchema = Schema.members(
         "OrderedFault",
-        [.required("id", .string, "By which it is withdrawn.")]
+        [.required("id", .string, "The ID by which the fault is withdrawn.")]
             + Fault.schema.fields.map { .required($0.name, $0.schema, $0.about) }
             + [
-                .required("seen", .count, "How many requests have matched."),
-                .required("done", .count, "For how many of them it has happened."),
+                .required("seen", .count, "The number of requests that have matched."),
+                .required("done", .count, "The number of requests to which the fault was applied."),
             ])
 
     private static let endpointSchema = Schema.members(
@@ -61,7 +65,7 @@ extension ControlAPI {
             .optional("path", .string, "The path, with \"*\" where a parameter stands."),
             .optional("smtp", .choice(SMTPStep.allCases.map(\.rawValue)), "The step of SMTP."),
             .required("fits", .string, "The effects that fit, in words."),
-            .optional("errors", .strings(), "Its own errors, by name."),
+            .optional("errors", .strings(), "The names of the endpoint's own errors."),
         ])
 
     private func faults(_ exchange: Exchange) throws -> Response {

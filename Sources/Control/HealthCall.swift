@@ -20,8 +20,8 @@ extension ControlAPI {
                 "GET", "health",
                 "Tells whether the daemon is ready. Whoever may control it is told what it holds, too; counters count since its start.",
                 answers: [
-                    .json("It is ready.", schema),
-                    .json(503, "Its store can't be used, or it is about to stop.", schema),
+                    .json("The daemon is ready.", schema),
+                    .json(503, "The store can't be used, or the daemon is about to stop.", schema),
                 ]
             ) { health($0) }
         ]
@@ -136,69 +136,76 @@ extension ControlAPI {
     static let healthSchema = Schema.members(
         "Health",
         [
-            .required("status", .choice(["ok", "failing", "ending"]), "Whether it is ready."),
-            .required("version", .string, "The daemon's version."), .optional("worlds", .count, "How many there are."),
-            .optional("store", storeSchema, "Where worlds are kept."),
-            .optional("ports", .map(of: .count), "What is listened on, by what it serves."),
-            .optional("memory", memorySchema, "What is held, and what had to go."),
-            .optional("connections", .map(of: connectionsSchema), "By server."),
-            .optional("droppedLogLines", .count, "Lines of the log that nobody read."),
+            .required("status", .choice(["ok", "failing", "ending"]), "Whether the daemon is ready for requests."),
+            .required("version", .string, "The daemon's version."),
+            .optional("worlds", .count, "The number of worlds."),
+            .optional("store", storeSchema, "The store of the worlds."),
+            .optional("ports", .map(of: .count), "The ports on which the daemon listens, by protocol."),
+            .optional("memory", memorySchema, "The memory in use, and the numbers of what was dropped."),
+            .optional("connections", .map(of: connectionsSchema), "The connections of each server."),
+            .optional(
+                "droppedLogLines", .count, "The number of log lines that were dropped because they weren't read."),
         ])
 
     private static let storeSchema = Schema.members([
-        .required("kind", .string, "What kind of store."), .required("reachable", .boolean, "Whether it can be used."),
-        .optional("failure", .string, "What is wrong."), .optional("failingSince", .time, "Since when."),
-        .optional("replica", .count, "This daemon's number among those that share it."),
+        .required("kind", .string, "The kind of store."), .required("reachable", .boolean, "Whether it can be used."),
+        .optional("failure", .string, "The reason of the failure."),
+        .optional("failingSince", .time, "The time since which it fails."),
+        .optional("replica", .count, "This daemon's number among the daemons that share the store."),
         .optional(
             "replicas",
             .sequence(
                 of: .members([
-                    .required("number", .count, "Its number."), .required("name", .string, "What it is called."),
+                    .required("number", .count, "The replica's number."),
+                    .required("name", .string, "The replica's name."),
                 ])), "The daemons that share it."),
     ])
 
     private static let connectionsSchema = Schema.members([
-        .required("open", .count, "How many there are."), .optional("limit", .count, "How many there can be."),
+        .required("open", .count, "The present number."), .optional("limit", .count, "The greatest number."),
         .optional(
             "held", .count,
             "Connections that wait for their answer. If worlds aren't kept in memory, this call's own is one."),
-        .optional("bodyBytes", .count, "What their requests' bodies take."),
-        .optional("refused", .count, "Refused for want of room."),
-        .optional("evicted", .count, "Closed to make room."),
-        .optional("expired", .count, "Closed when their time was up."),
-        .optional("abandoned", .count, "Whose client had gone before the answer."),
+        .optional("bodyBytes", .count, "The bytes of the requests' bodies."),
+        .optional("refused", .count, "The number of connections that were refused because there were too many."),
+        .optional("evicted", .count, "The number of connections that were closed in favour of others."),
+        .optional("expired", .count, "The number of connections that were closed because of a time limit."),
+        .optional("abandoned", .count, "The number of connections whose client disconnected before the answer."),
     ])
 
     private static let allowanceSchema = Schema.members([
-        .required("count", .count, "How many there are."), .required("limit", .count, "How many there can be."),
-        .required("refused", .count, "How many were refused."),
+        .required("count", .count, "The present number."), .required("limit", .count, "The greatest number."),
+        .required("refused", .count, "The number of refusals."),
     ])
 
     private static let memorySchema = Schema.members([
-        .optional("resident", .count, "What the process takes, where the system says it."),
+        .optional("resident", .count, "The resident bytes of the process, if the system tells them."),
         .required(
             "recording",
             .members([
-                .required("bytes", .count, "What all recordings take."), .required("limit", .count, "What they may."),
-                .required("dropped", .count, "How many exchanges had to go."),
-            ]), "What is recorded."),
+                .required("bytes", .count, "The bytes of all recordings."),
+                .required("limit", .count, "The greatest number of bytes."),
+                .required("dropped", .count, "The number of dropped exchanges."),
+            ]), "The recordings."),
         .required(
             "worlds",
             .members([
-                .required("count", .count, "How many there are."), .required("limit", .count, "How many there can be."),
-                .required("idle", .count, "Dropped after an hour without use."),
-                .required("untouched", .count, "Dropped, with nothing in them, for others."),
-                .required("dropped", .count, "Dropped for others."), .required("refused", .count, "Not made."),
+                .required("count", .count, "The present number."), .required("limit", .count, "The greatest number."),
+                .required("idle", .count, "The number of worlds that were dropped after an hour without use."),
+                .required("untouched", .count, "The number of unchanged worlds that were dropped in favour of others."),
+                .required("dropped", .count, "The number of changed worlds that were dropped in favour of others."),
+                .required("refused", .count, "The number of worlds that weren't made."),
             ]), "The worlds."),
         .required("projects", allowanceSchema, "Firebase projects that no seed has."),
         .required(
             "streams",
             .members([
-                .required("count", .count, "How many streams and waiting requests there are."),
-                .required("limit", .count, "How many there can be."),
-                .required("refused", .count, "How many were refused."),
-                .required("bytes", .count, "What waits to be read."), .required("byteLimit", .count, "What may."),
-                .required("dropped", .count, "Streams that were let go because nobody read them."),
+                .required("count", .count, "The number of streams and waiting requests."),
+                .required("limit", .count, "The greatest number."),
+                .required("refused", .count, "The number of refusals."),
+                .required("bytes", .count, "The bytes that wait to be read."),
+                .required("byteLimit", .count, "The greatest number of such bytes."),
+                .required("dropped", .count, "The number of streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])
 }

@@ -71,16 +71,16 @@ package struct OpenAPIDocument: Sendable {
         JSONObject([
             (
                 "Understudy-Request",
-                ["description": "By which the log and diagnoses name this request.", "schema": ["type": "string"]]
+                ["description": "The ID of this request in the log and in diagnoses.", "schema": ["type": "string"]]
             ),
             (
                 Diagnosis.headerName,
-                ["description": "Why something is refused, and what to do about it.", "schema": ["type": "string"]]
+                ["description": "The reason of a refusal, and what to do about it.", "schema": ["type": "string"]]
             ),
             (
                 Note.headerName,
                 [
-                    "description": "What surprises in an answer that refuses nothing.", "schema": ["type": "string"],
+                    "description": "A surprise in an answer that refuses nothing.", "schema": ["type": "string"],
                 ]
             ),
         ]))
@@ -178,7 +178,7 @@ struct OpenAPICall {
             statuses.map { status in (String(status), response(all.filter { $0.status == status })) })
         if endpoint.traits != nil {
             responses["default"] = [
-                "description": "Whatever a fault orders here: see `POST faults`.", "content": ["*/*": [:]],
+                "description": "An answer that a fault orders: see `POST faults`.", "content": ["*/*": [:]],
             ]
         }
         return .object(responses)

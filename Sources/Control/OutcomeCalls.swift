@@ -9,7 +9,7 @@ extension ControlAPI {
         let order = format.outcome
         let ordered = Schema.members(
             "OrderedOutcome",
-            [.required("id", .string, "By which it is withdrawn.")]
+            [.required("id", .string, "The ID by which the outcome is withdrawn.")]
                 + order.schema.fields.map { field in
                     field.isRequired || field.name == "times"
                         ? .required(field.name, field.schema, field.about)
@@ -20,14 +20,18 @@ extension ControlAPI {
                 "GET", "outcomes", "Lists the outcomes that are ordered and not spent.",
                 answers: [
                     .json(
-                        "The outcomes.", .members([.required("outcomes", .sequence(of: ordered), "In their order.")]))
+                        "The outcomes.",
+                        .members([
+                            .required(
+                                "outcomes", .sequence(of: ordered), "The outcomes, in the order in which they apply.")
+                        ]))
                 ]
             ) { try outcomes($0) },
             .control(
                 "POST", "outcomes", "Orders what the next matching authorizations do, without a page.",
                 reads: .body(order),
                 answers: [
-                    .json(201, "It is ordered.", ordered),
+                    .json(201, "The outcome is ordered.", ordered),
                     .refusal(400, "noSuchAccount", "There is no such account."),
                     .refusal(409, "tooMany", "There are too many outcomes, or they are too long."),
                 ]
@@ -38,7 +42,7 @@ extension ControlAPI {
             .control(
                 "DELETE", "outcomes/:id", "Withdraws an outcome.", path: ["The outcome's ID."],
                 answers: [
-                    .empty("It is withdrawn."),
+                    .empty("The outcome is withdrawn."),
                     .refusal(404, "noSuchOutcome", "No such outcome is ordered, or it is spent."),
                 ]
             ) { try removeOutcome($0) },

@@ -19,9 +19,9 @@ extension ControlAPI {
                                 "scenarios",
                                 .sequence(
                                     of: .members([
-                                        .required("name", .string, "Its name."),
-                                        .required("title", .string, "What it is called."),
-                                        .required("happens", .string, "What a client meets."),
+                                        .required("name", .string, "The scenario's name."),
+                                        .required("title", .string, "The scenario's title."),
+                                        .required("happens", .string, "The situation that a client meets."),
                                         .required("played", .boolean, "Whether it has begun in this world."),
                                     ])), "Each of them.")
                         ]))
@@ -31,7 +31,8 @@ extension ControlAPI {
                 "GET", "scenarios/:name", "Shows a scenario with its orders; or, to whoever accepts HTML, its page.",
                 path: path,
                 answers: [
-                    .json("The scenario.", Scenario.schema), .other("Its page.", "text/html; charset=utf-8"), gone,
+                    .json("The scenario.", Scenario.schema), .other("The scenario's page.", "text/html; charset=utf-8"),
+                    gone,
                 ]
             ) { scenario($0) },
             .control(
@@ -40,13 +41,13 @@ extension ControlAPI {
                 reads: .unread(.map(of: .string)),
                 answers: [
                     .json(
-                        "It has begun.",
+                        "The scenario has begun.",
                         .members([
-                            .required("scenario", .string, "Its name."),
-                            .required("title", .string, "What it is called."),
-                            .required("happens", .string, "What a client meets."),
-                            .required("advice", .string, "What a correct client does."),
-                        ])), gone, .refusal(409, "orderRefused", "One of its orders is refused in this world."),
+                            .required("scenario", .string, "The scenario's name."),
+                            .required("title", .string, "The scenario's title."),
+                            .required("happens", .string, "The situation that a client meets."),
+                            .required("advice", .string, "The behaviour of a correct client."),
+                        ])), gone, .refusal(409, "orderRefused", "An order of the scenario is refused in this world."),
                 ]
             ) { try await playScenario($0) },
             .control(
@@ -55,9 +56,9 @@ extension ControlAPI {
                 path: path,
                 answers: [
                     .json(
-                        "It has ended.",
+                        "The scenario has ended.",
                         .members([
-                            .required("scenario", .string, "Its name."),
+                            .required("scenario", .string, "The scenario's name."),
                             .required("withdrawn", .boolean, "Whether it had begun."),
                         ])), gone,
                 ]

@@ -15,10 +15,10 @@ extension ControlAPI {
         let changed =
             [
                 CallAnswer.json(
-                    "It is so.",
+                    "The seed was changed.",
                     .members([
-                        .required("world", .string, "Which world."),
-                        .required("seed", .choice(["replaced", "merged"]), "What was done."),
+                        .required("world", .string, "The name of the world."),
+                        .required("seed", .choice(["replaced", "merged"]), "The change that was made."),
                     ]))
             ] + ControlAPI.seedRefusals
         return [
@@ -35,7 +35,7 @@ extension ControlAPI {
                 "Merges into the world's seed, as another file would be. The world goes on with all that it has.",
                 reads: .unread(format.schema, isOptional: false),
                 answers: changed + [
-                    .refusal(409, "tooManyOrders", "There is no room for its outcomes or faults.")
+                    .refusal(409, "tooManyOrders", "The seed has too many outcomes or faults.")
                 ]
             ) { try extendSeed($0) },
         ]

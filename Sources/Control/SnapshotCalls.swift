@@ -33,12 +33,13 @@ extension ControlAPI {
                 reads: .unread(ControlAPI.snapshotSchema),
                 answers: [
                     .json(
-                        "It is loaded.",
+                        "The snapshot is loaded.",
                         .members([
-                            .required("world", .string, "Which world."),
+                            .required("world", .string, "The name of the world."),
                             .required("loaded", .boolean, "Always true."),
-                            .required("rows", .count, "How many rows its tables have together."),
-                        ])), .refusal(400, "invalidSnapshot", "It is no snapshot, or can't be used here."),
+                            .required("rows", .count, "The number of rows in all tables."),
+                        ])),
+                    .refusal(400, "invalidSnapshot", "The body is no snapshot, or one that can't be used here."),
                     .refusal(409, "changedMeanwhile", "Other requests have changed the world at the same time."),
                     .refusal(503, "tooManySeeds", "There is no room for the snapshot's seed."),
                 ]
@@ -51,10 +52,11 @@ extension ControlAPI {
         [
             .required("snapshot", .integer(1...1), "The format's version."),
             .required("version", .string, "The version of the daemon that wrote it."),
-            .required("world", .string, "Which world it was."), .required("time", .time, "The world's time then."),
+            .required("world", .string, "The name of the world that was saved."),
+            .required("time", .time, "The world's time then."),
             .required("seed", .string, "The world's seed, as the text of one file."),
             .required("keys", .sequence(of: .any), "The keys that sign."),
-            .required("values", .map(of: .any), "What the world keeps one of, such as its clock."),
+            .required("values", .map(of: .any), "The world's single values, such as its clock."),
             .required("tables", .map(of: .sequence(of: .any)), "The rows of its tables."),
         ])
 

@@ -17,8 +17,8 @@ extension ControlAPI {
                             "MintedToken",
                             [
                                 .required("token", .string, "The JSON Web Token."),
-                                .optional("header", .map(of: .any), "What its header says, if it can be read."),
-                                .optional("claims", .map(of: .any), "What it claims, if it can be read."),
+                                .optional("header", .map(of: .any), "The token's header, if it can be read."),
+                                .optional("claims", .map(of: .any), "The token's claims, if they can be read."),
                             ])), .refusal(400, "noTokens", "The provider gives out no ID tokens."),
                     .refusal(404, "noSuchClient", "There is no such client."),
                     .refusal(404, "noSuchAccount", "There is no such account."),
@@ -32,11 +32,11 @@ extension ControlAPI {
                 reads: .body(TokenRevocation.self),
                 answers: [
                     .json(
-                        "What it was.",
+                        "The kind of token that was ended.",
                         .members([
-                            .required("provider", .string, "Who had given it out."),
-                            .required("kind", .string, "What kind of token."),
-                            .required("client", .string, "To which client."),
+                            .required("provider", .string, "The provider that had issued it."),
+                            .required("kind", .string, "The kind of token."),
+                            .required("client", .string, "The client to which it was issued."),
                         ])),
                     .refusal(404, "noSuchToken", "No provider has given it out here, or it has ended already."),
                 ]
@@ -86,14 +86,14 @@ struct TokenOrder: Sendable {
     let tampering: Tampering
 
     init(_ fields: inout Fields, providers: [String]) {
-        provider = fields("provider", .choice(providers), "Whose token.")
+        provider = fields("provider", .choice(providers), "The provider that issues the token.")
         wanted = TokenRequest(
-            client: fields("client", .text(.nonEmpty), "For which client; at Firebase, for which project."),
+            client: fields("client", .text(.nonEmpty), "The client's ID; at Firebase, the project's."),
             account: fields.nullable(
                 "account", .text(.nonEmpty),
-                "Who; at Firebase a user's local ID or e-mail address. By default the first."),
+                "The account's ID; at Firebase a user's local ID or e-mail address. By default the first."),
             nonce: fields.nullable("nonce", .text(.any), "The claim `nonce`."),
-            scopes: fields.nullable("scopes", .set(of: .text(.nonEmpty)), "What was granted."))
+            scopes: fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The granted scopes."))
         tampering = Tampering(&fields)
     }
 }

@@ -43,7 +43,7 @@ extension ControlAPI {
                         "The worlds.",
                         .members([
                             .required("worlds", .sequence(of: ControlAPI.worldSchema), "Each of them."),
-                            .required("limit", .count, "How many there can be."),
+                            .required("limit", .count, "The greatest number of worlds."),
                             .required(
                                 "droppedAfterIdleSeconds", .count, "After how long without use a world is dropped."),
                         ]))
@@ -54,7 +54,7 @@ extension ControlAPI {
                 reads: .body(WorldOrder.self),
                 answers: [
                     .json(201, "The world is made.", ControlAPI.reachedWorldSchema),
-                    .json(200, "It was there.", ControlAPI.reachedWorldSchema),
+                    .json(200, "The world existed before.", ControlAPI.reachedWorldSchema),
                     .refusal(409, "otherPort", "The world has another port already."),
                     .refusal(409, "noSMTP", "The daemon takes no mail by SMTP."),
                     .refusal(409, "noHTTP", "The daemon serves HTTPS only."),
@@ -66,12 +66,12 @@ extension ControlAPI {
             .control(
                 "DELETE", "worlds/:name", "Drops a world with all that it holds.", path: ["The world's name."],
                 answers: [
-                    .empty("It is dropped."), gone, .refusal(409, "defaultWorld", "The default world stays."),
+                    .empty("The world is removed."), gone, .refusal(409, "defaultWorld", "The default world stays."),
                 ]
             ) { try removeWorld($0) },
             .control(
                 "POST", "worlds/:name/reset", "Lets another world begin afresh from its seed.",
-                path: ["The world's name."], answers: [.json("It has begun afresh.", ControlAPI.resetSchema), gone]
+                path: ["The world's name."], answers: [.json("The world was reset.", ControlAPI.resetSchema), gone]
             ) { try resetWorld($0) },
         ]
     }
@@ -79,22 +79,22 @@ extension ControlAPI {
     private static let worldSchema = Schema.members(
         "World",
         [
-            .required("name", .string, "Its name."),
-            .required("idleSeconds", .count, "How long nobody has used it."),
-            .required("requests", .count, "How many exchanges its recording holds."),
-            .optional("url", .string, "Where it is, if it has a port of its own."),
-            .optional("smtp", .string, "Where it takes mail, if it has a port of its own for that."),
+            .required("name", .string, "The world's name."),
+            .required("idleSeconds", .count, "The seconds since the last use."),
+            .required("requests", .count, "The number of exchanges in the recording."),
+            .optional("url", .string, "The URL at the world's own port, if it has one."),
+            .optional("smtp", .string, "The address at which the world takes mail, if it has an SMTP port of its own."),
         ])
 
     private static let reachedWorldSchema = Schema.members(
         "ReachedWorld",
         [
-            .required("name", .string, "Its name."), .required("url", .string, "Where it is."),
-            .optional("smtp", .string, "Where it takes mail, if it has a port of its own for that."),
+            .required("name", .string, "The world's name."), .required("url", .string, "The world's URL."),
+            .optional("smtp", .string, "The address at which the world takes mail, if it has an SMTP port of its own."),
         ])
 
     static let resetSchema = Schema.members(
-        "Reset", [.required("world", .string, "Which world."), .required("reset", .boolean, "Always true.")])
+        "Reset", [.required("world", .string, "The name of the world."), .required("reset", .boolean, "Always true.")])
 
     private func listWorlds(_ exchange: Exchange) throws -> Response {
         try worlds.budget.recordings.refreshCounts()

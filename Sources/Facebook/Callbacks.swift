@@ -34,15 +34,15 @@ extension FacebookProvider {
     static let toldOfRemoval: [Schema.Field] = [
         .optional(
             "deauthorization", .nullable(OutgoingMessage.Delivery.schema(beside: [])),
-            "For one app of one person, what became of the deauthorize callback; null where it has none."),
+            "For one app of one person, the delivery of the deauthorize callback; null if the app has none."),
         .optional(
             "dataDeletion",
             .nullable(
                 OutgoingMessage.Delivery.schema(beside: [
-                    .optional("statusURL", .string, "Where the person can see what becomes of the data."),
+                    .optional("statusURL", .string, "The URL at which the person can follow the deletion of the data."),
                     .optional("confirmationCode", .string, "The app's code for it."),
                 ])),
-            "For one app of one person, what the data deletion request callback answered; null where it has none."),
+            "For one app of one person, the answer of the data deletion request callback; null if the app has none."),
     ]
 
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {

@@ -16,7 +16,7 @@ extension FacebookProvider {
             reads: .body(NativeRequest.self),
             answers: [
                 .json(
-                    "What the app gets.",
+                    "The result that the app gets.",
                     .members(
                         "FacebookUser",
                         [
@@ -52,13 +52,13 @@ extension FacebookProvider {
 
         init(_ fields: inout Fields) {
             client = fields("client", .text(.nonEmpty), "The app ID.")
-            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
+            account = fields.nullable("account", .text(.nonEmpty), "The account that signs in on the device.")
             scopes = fields(
                 "scopes", .set(of: .text(.nonEmpty)), default: ["public_profile", "email"], "Permissions.")
             tracking = fields(
                 "tracking", .choice(Tracking.self), default: .enabled,
                 "\"limited\" is Limited Login: an ID token in place of an access token.")
-            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the SDK as nonce.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "The nonce that the app gave to the SDK.")
         }
     }
 

@@ -102,7 +102,7 @@ package struct Project: SchemaObject {
             "Take the official emulator's unsigned credentials, too.")
         idTokenSignature = fields(
             "idTokenSignature", .choice(IDTokenSignature.self), default: .auto,
-            "How Firebase ID tokens are signed.")
+            "The signature of Firebase ID tokens.")
         mfaConfig = MFAConfig(fields.object("mfa", MFA.self, "Multi-factor authentication."))
         blockingFunctions = fields.object(
             "blockingFunctions", BlockingFunctions.self,
@@ -290,13 +290,14 @@ package struct FirebaseSection: SeedSection {
 
     package init(_ fields: inout Fields) {
         signingKeys = fields.signingKeys()
-        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(1), "How long an ID token lasts.")
+        idTokenLifetime = fields("idTokenLifetime", .duration, default: .hours(1), "The lifetime of an ID token.")
         recentLoginWindow = fields(
             "recentLoginWindow", .duration, default: .minutes(5),
-            "How recent a sign-in must be for a change of password or address, and for deletion.")
+            "The greatest age of a sign-in with which a user may change the password or address, or delete the account."
+        )
         pendingTokenLifetime = fields(
             "pendingTokenLifetime", .duration, default: .minutes(10),
-            "How long the credential of a refused sign-in or link may be used again.")
+            "The time for which the credential of a refused sign-in or link may be used again.")
         projects = fields.list("projects", of: Project.self, key: "id", "Projects.")
         defaultProject = fields.optional(
             FirebaseSection.defaultProjectField, .text(.identifier),

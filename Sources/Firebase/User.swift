@@ -444,7 +444,7 @@ package struct SeededUser: SchemaObject {
 
         init(_ fields: inout Fields) {
             id = fields("id", .text(.nonEmpty), "The enrolment ID.")
-            displayName = fields.optional("displayName", .text(.any), "What the user calls it.")
+            displayName = fields.optional("displayName", .text(.any), "The user's name for the second factor.")
             let number = fields.optional("phoneNumber", .text(.phoneNumber), "The number, for a factor by SMS.")
             let secret = fields.optional(
                 "totpSecret", .text(.base32), "The secret in base32, for an authenticator app.")

@@ -75,7 +75,8 @@ extension GitHubProvider {
             reads: .body(LogoutOrder.self),
             answers: [
                 .json(
-                    "They are signed out.", .members([.required("sessions", .count, "How many sessions have ended.")])),
+                    "The browsers are signed out.",
+                    .members([.required("sessions", .count, "The number of sessions that have ended.")])),
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
             ]
@@ -89,8 +90,8 @@ extension GitHubProvider {
         let session: String?
 
         init(_ fields: inout Fields) {
-            account = fields("account", .text(.nonEmpty), "Whose browsers are signed out.")
-            session = fields.nullable("session", .text(.nonEmpty), "Only this session, by its id.")
+            account = fields("account", .text(.nonEmpty), "The ID of the account whose browsers are signed out.")
+            session = fields.nullable("session", .text(.nonEmpty), "The ID of the only session to end.")
         }
     }
 

@@ -81,8 +81,8 @@ struct GitHubProfile: AccountProfile {
         hireable = fields.nullable("hireable", .boolean, "Whether the profile says available for hire.")
         twitterUsername = fields.nullable("twitterUsername", .text(.any), "Name at Twitter, on the profile.")
         siteAdmin = fields("siteAdmin", .boolean, default: false, "Whether the person works at GitHub.")
-        followers = fields("followers", .gitHubCount, default: 0, "How many follow the person.")
-        following = fields("following", .gitHubCount, default: 0, "How many the person follows.")
+        followers = fields("followers", .gitHubCount, default: 0, "The number of the person's followers.")
+        following = fields("following", .gitHubCount, default: 0, "The number of people whom the person follows.")
         publicRepos = fields("publicRepos", .gitHubCount, default: 0, "Public repositories.")
         privateRepos = fields(
             "privateRepos", .gitHubCount, default: 0, "Private repositories; only the person sees how many.")
@@ -90,8 +90,9 @@ struct GitHubProfile: AccountProfile {
         privateGists = fields(
             "privateGists", .gitHubCount, default: 0, "Secret gists; only the person sees how many.")
         plan = fields("plan", .choice(["free", "pro"]), default: "free", "The plan; only the person sees it.")
-        createdAt = fields("createdAt", .timestamp, default: .gitHubCreation, "When the account was made.")
-        updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "When the profile last changed.")
+        createdAt = fields(
+            "createdAt", .timestamp, default: .gitHubCreation, "The time at which the account was created.")
+        updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "The time of the profile's last change.")
     }
 
     var identifiers: [String] {

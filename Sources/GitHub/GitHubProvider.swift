@@ -64,7 +64,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 told: [
                     .optional(
                         "webhook", .nullable(OutgoingMessage.Delivery.schema(beside: [])),
-                        "For one app of one person, what became of its webhook; null where it has none.")
+                        "For one app of one person, the delivery of the webhook; null if the app has none.")
                 ]
             ) { try await revokeByOrder($0, $1) }, logoutCall,
         ]

@@ -47,7 +47,7 @@ struct GitHubSection: SeedSection {
             "Add `iss` (RFC 9207) to callbacks; by default as github.com does on the day that `asOf` names.")
         redirectMismatch = fields(
             "redirectMismatch", .choice(RedirectMismatch.self), default: .page,
-            "What a redirect_uri that doesn't match brings: the page that github.com shows, or the redirect that its "
+            "The answer to a redirect_uri that doesn't match: the page that github.com shows, or the redirect that its "
                 + "documentation describes.")
         let polling = fields(
             "devicePolling", .choice(DevicePolling.self), default: .tolerant,
@@ -62,13 +62,13 @@ struct GitHubSection: SeedSection {
             "\"invalid\" keeps secret scanners from taking test tokens for real ones.")
         hasValidChecksums = checksum == .valid
         codeLifetime = fields(
-            "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
+            "codeLifetime", .duration, default: .minutes(10), "The lifetime of an authorization code.")
         deviceCodeLifetime = fields(
-            "deviceCodeLifetime", .duration, default: .minutes(15), "How long a device code lasts.")
+            "deviceCodeLifetime", .duration, default: .minutes(15), "The lifetime of a device code.")
         accessTokenLifetime = fields(
-            "accessTokenLifetime", .duration, default: .hours(8), "How long an expiring token lasts.")
+            "accessTokenLifetime", .duration, default: .hours(8), "The lifetime of an expiring token.")
         refreshTokenLifetime = fields(
-            "refreshTokenLifetime", .duration, default: .days(184), "How long a refresh token lasts without use.")
+            "refreshTokenLifetime", .duration, default: .days(184), "The lifetime of a refresh token that isn't used.")
         rateLimit = fields(
             "rateLimit", .integer(1...1_000_000_000), default: 5000, "Requests that a person may make in an hour.")
         anonymousRateLimit = fields(
@@ -193,11 +193,11 @@ extension GitHubSection {
 
         init(_ fields: inout Fields, isGitHubApp: Bool) {
             clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
-            name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app.")
+            name = fields("name", .text(.nonEmpty), default: "Example", "The app's name on the consent page.")
             secret = fields(
                 "clientSecret", .text(.nonEmpty), default: "github-secret-for-tests", "The client secret.")
             url = fields("url", .text(.url), default: "https://example.com", "The app's home page.")
-            about = fields.nullable("description", .text(.any), "What the consent page says of it.")
+            about = fields.nullable("description", .text(.any), "The app's description on the consent page.")
             let urls = fields(
                 "callbackURLs", .set(of: .text(RegisteredRedirectURI.callbackRule)), default: [],
                 "Registered callback URLs, at most ten.")
@@ -246,11 +246,11 @@ extension GitHubSection.App.Details {
         self.permissions = Dictionary(permissions.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         let logins = fields(
             "installations", .set(of: .text(.identifier)), default: [],
-            "Where it is installed: logins of people and organizations.")
+            "The logins of the people and organizations that have installed it.")
         installations = Dictionary(
             logins.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
         webhookURL = fields.nullable(
-            "webhookURL", .text(.url), "Where `github_app_authorization` is posted when a person revokes.")
+            "webhookURL", .text(.url), "The URL to which `github_app_authorization` is posted when a person revokes.")
         webhookSecret = fields.nullable("webhookSecret", .text(.nonEmpty), "The secret that signs webhooks.")
     }
 }
@@ -296,8 +296,8 @@ extension GitHubSection {
             twitterUsername = fields.nullable("twitterUsername", .text(.any), "Name at Twitter.")
             isVerified = fields("isVerified", .boolean, default: false, "Whether its domain is verified.")
             publicRepos = fields("publicRepos", .gitHubCount, default: 0, "Public repositories.")
-            createdAt = fields("createdAt", .timestamp, default: .gitHubCreation, "When it was made.")
-            updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "When it last changed.")
+            createdAt = fields("createdAt", .timestamp, default: .gitHubCreation, "The time at which it was created.")
+            updatedAt = fields("updatedAt", .timestamp, default: .gitHubUpdate, "The time of the last change.")
             owners = Set(
                 fields(
                     "owners", .set(of: .text(.identifier)), default: [], "Members who are owners, by account."))
@@ -354,7 +354,7 @@ extension GitHubSection {
                 ?? GitHubSection.number(from: "team:\(organization)/\(slug)")
             name = fields.optional("name", .text(.nonEmpty), "The display name; the slug by default.") ?? slug
             description = fields.nullable("description", .text(.any), "What it is.")
-            privacy = fields("privacy", .choice(["closed", "secret"]), default: "closed", "Who sees it.")
+            privacy = fields("privacy", .choice(["closed", "secret"]), default: "closed", "The team's visibility.")
             let members = fields("members", .set(of: .text(.identifier)), default: [], "Members, by account.")
             let maintainers = fields(
                 "maintainers", .set(of: .text(.identifier)), default: [], "Maintainers, by account.")

@@ -22,11 +22,12 @@ struct GoogleSection: SeedSection {
         issuer = IssuerChoice(&fields, own: "https://accounts.google.com")
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
-            "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
+            "codeLifetime", .duration, default: .minutes(10), "The lifetime of an authorization code.")
         deviceCodeLifetime = fields(
-            "deviceCodeLifetime", .duration, default: .minutes(30), "How long a device waits for a person.")
+            "deviceCodeLifetime", .duration, default: .minutes(30), "The lifetime of a device code.")
         securityEventsURL = fields.nullable(
-            "securityEventsURL", .text(.url), "Where security events of Cross-Account Protection are posted.")
+            "securityEventsURL", .text(.url), "The URL to which security events of Cross-Account Protection are posted."
+        )
         clients = RegisteredClients(&fields, GoogleSection.words, "OAuth clients.")
     }
 
@@ -106,7 +107,7 @@ struct GoogleClient: SeededOAuthClient {
             "clientSecret", .text(.nonEmpty),
             "The client secret, `\(words.defaultSecret)` by default. Clients of type `ios` and `android` have none.")
         secret = type.hasSecret ? written ?? words.defaultSecret : nil
-        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "The client's name on the consent page.")
         redirectURIs = fields(
             "redirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [],
             "\(words.redirectURIs) of a `web` client. Others need none: `desktop` redirects to any port and path of the "
@@ -133,7 +134,7 @@ struct GoogleClient: SeededOAuthClient {
         sessionClaims = Set(
             fields(
                 "sessionClaims", .set(of: .choice(GoogleClient.sessionClaims)), default: [],
-                "What the client may ask for with `claims`: Session age claims and Authentication strength claims, "
+                "The claims that the client may request with `claims`: Session age claims and Authentication strength claims, "
                     + "which are off in Google's console, too."))
         interaction = fields.clientInteraction()
         let hasSchemes = type == .ios || type == .android && takesSchemes
@@ -225,7 +226,7 @@ struct GoogleProfile: AccountProfile {
             "hostedDomain", .text(.nonEmpty), "The Google Workspace domain, `hd` in ID tokens.")
         authenticationMethods = fields(
             "authenticationMethods", .set(of: .choice(["pwd", "mfa", "hwk"])), default: ["pwd"],
-            "How the person signs in at Google, `amr` in ID tokens of clients that ask for it.")
+            "The ways in which the person signs in at Google: `amr` in ID tokens of clients that ask for it.")
     }
 
     /// Whether the person's account is one of a domain; `*` is any domain, unless `orAny` is `false`.

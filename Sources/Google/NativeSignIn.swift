@@ -21,7 +21,7 @@ extension GoogleProvider {
             reads: .body(NativeRequest.self),
             answers: [
                 .json(
-                    "What the app gets.",
+                    "The result that the app gets.",
                     .members(
                         "GoogleUser",
                         [
@@ -55,11 +55,11 @@ extension GoogleProvider {
             serverClient = fields.nullable(
                 "serverClient", .text(.nonEmpty),
                 "The client ID of the app's backend. A `web` client that names itself gets the code of a popup.")
-            account = fields.nullable("account", .text(.nonEmpty), "Who signs in on the device.")
-            nonce = fields.nullable("nonce", .text(.nonEmpty), "What the app gave the Google SDK as nonce.")
+            account = fields.nullable("account", .text(.nonEmpty), "The account that signs in on the device.")
+            nonce = fields.nullable("nonce", .text(.nonEmpty), "The nonce that the app gave to Google's SDK.")
             scopes = fields(
                 "scopes", .set(of: .text(.nonEmpty)), default: ["openid", "email", "profile"],
-                "What the app asks for.")
+                "The scopes that the app asks for.")
         }
     }
 

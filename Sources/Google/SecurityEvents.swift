@@ -54,9 +54,9 @@ extension GoogleProvider {
             reads: .body(SecurityEventOrder.self),
             answers: [
                 .json(
-                    "It has happened.",
+                    "The event has happened.",
                     OutgoingMessage.Delivery.schema(beside: [
-                        .optional("event", .map(of: .any), "What the token says of the event."),
+                        .optional("event", .map(of: .any), "The event's part of the token."),
                         .optional("token", .string, "The security event token, a signed JSON Web Token."),
                     ])),
                 .refusal(404, "noSuchClient", "There is no such client."),
@@ -79,14 +79,15 @@ extension GoogleProvider {
         let state: String?
 
         init(_ fields: inout Fields) {
-            event = fields("type", .choice(SecurityEvent.self), "What happened.")
+            event = fields("type", .choice(SecurityEvent.self), "The event.")
             client = fields("client", .text(.nonEmpty), "The client ID of the app that is told.")
             account = fields.nullable(
-                "account", .text(.nonEmpty), "To whom; not for `token-revoked` and `verification`.")
-            refreshToken = fields.nullable("refreshToken", .text(.nonEmpty), "Of `token-revoked`: which token.")
+                "account", .text(.nonEmpty), "The ID of the account; not for `token-revoked` and `verification`.")
+            refreshToken = fields.nullable("refreshToken", .text(.nonEmpty), "For `token-revoked`: the token.")
             reason = fields.nullable(
-                "reason", .choice(["hijacking", "bulk-account"]), "Of `account-disabled`: why.")
-            state = fields.nullable("state", .text(.nonEmpty), "Of `verification`: a text to know it by.")
+                "reason", .choice(["hijacking", "bulk-account"]), "For `account-disabled`: the reason.")
+            state = fields.nullable(
+                "state", .text(.nonEmpty), "For `verification`: a text by which the receiver recognizes the event.")
         }
     }
 

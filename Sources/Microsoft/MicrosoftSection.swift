@@ -64,7 +64,7 @@ struct MicrosoftClient: SeededOAuthClient {
         let written = fields.nullable(
             "clientSecret", .text(.nonEmpty),
             "The client secret, `\(words.defaultSecret)` by default; none if `allowPublicClient` is true.")
-        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the app.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "The app's name on the consent page.")
         audience = fields(
             "signInAudience", .choice(Audience.self), default: .everybody,
             "The supported account types: one tenant, any tenant, any tenant and personal accounts, or personal ones.")
@@ -140,9 +140,9 @@ struct MicrosoftSection: SeedSection {
         issuer = IssuerChoice(&fields, own: "https://login.microsoftonline.com")
         signingKeys = fields.signingKeys()
         codeLifetime = fields(
-            "codeLifetime", .duration, default: .minutes(10), "How long an authorization code lasts.")
+            "codeLifetime", .duration, default: .minutes(10), "The lifetime of an authorization code.")
         deviceCodeLifetime = fields(
-            "deviceCodeLifetime", .duration, default: .minutes(15), "How long a device waits for a person.")
+            "deviceCodeLifetime", .duration, default: .minutes(15), "The lifetime of a device code.")
         let listed = fields.list(
             "tenants", of: MicrosoftTenant.self, key: "id", "Organizations. The tenant of personal accounts is there.")
         tenants = Dictionary(

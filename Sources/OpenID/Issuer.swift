@@ -44,7 +44,7 @@ struct Issuer: SchemaObject {
             path = fields("path", .text(FurtherPlace.rule), "A path such as `/common/v2.0`.")
             issuer = fields.nullable(
                 "issuer", .text(.nonEmpty),
-                "What the discovery document there says as `issuer`, such as Entra's `https://login.microsoftonline.com/{tenantid}/v2.0`; what `iss` says by default."
+                "The `issuer` in the discovery document there, such as Entra's `https://login.microsoftonline.com/{tenantid}/v2.0`; by default the `iss`."
             )
         }
 
@@ -59,9 +59,9 @@ struct Issuer: SchemaObject {
     }
 
     init(_ fields: inout Fields) {
-        id = fields("id", .text(.identifier), "How this file names it, and its address here: `/oidc/ID`.")
-        name = fields.optional("name", .text(.name), "What pages call it; the id by default.") ?? id
-        let issuer = fields.nullable("issuer", .text(.url), "What `iss` says; https://oidc.example/ID by default.")
+        id = fields("id", .text(.identifier), "The issuer's ID in this file, and in its address here: `/oidc/ID`.")
+        name = fields.optional("name", .text(.name), "The issuer's name on pages; the id by default.") ?? id
+        let issuer = fields.nullable("issuer", .text(.url), "The `iss` of tokens; https://oidc.example/ID by default.")
         url = issuer ?? Issuer.url(id)
         let address = WebAddress(url)
         isOfThisMachine = address?.isOfThisMachine ?? false
@@ -78,7 +78,7 @@ struct Issuer: SchemaObject {
             ) ?? (issuer == nil)
         algorithms = fields(
             "algorithms", .set(of: .choice(ClientMetadata.algorithms)), default: ["RS256"],
-            "What tokens are signed with; the first, unless a client says otherwise."
+            "The algorithms that sign tokens; the first one, unless a client has another."
         ).compactMap { Algorithm(rawValue: $0) }
         signingKeys = fields.signingKeys(anyAlgorithm: true)
         policy = ServerPolicy(&fields)

@@ -125,8 +125,9 @@ extension OpenIDProvider {
                 .json(
                     "The clients.",
                     .members([
-                        .required("clients", .sequence(of: OpenIDProvider.clientSchema), "At most `limit`."),
-                        .optional("next", .string, "What `after` is for the next page; none at the end."),
+                        .required(
+                            "clients", .sequence(of: OpenIDProvider.clientSchema), "The clients, at most `limit`."),
+                        .optional("next", .string, "The value of `after` for the next page; missing at the end."),
                     ]))
             ]
         ) { listClients($0, $1) }
@@ -155,7 +156,7 @@ extension OpenIDProvider {
             "DELETE", "openid/clients/:client", "Removes a client that has registered itself.",
             path: ["The client's ID."],
             answers: [
-                .empty("It is removed."),
+                .empty("The client is removed."),
                 .refusal(404, "noSuchClient", "No client of this ID has registered at any issuer."),
             ]
         ) { try removeClient($0) }
@@ -167,7 +168,7 @@ extension OpenIDProvider {
 
         init(_ fields: inout Fields) {
             after = fields.optional("after", .text(.nonEmpty), "`next` of the page before.")
-            limit = fields("limit", .integer(1...1_000), default: 100, "How many at most.")
+            limit = fields("limit", .integer(1...1_000), default: 100, "The greatest number of clients.")
         }
     }
 
@@ -176,8 +177,8 @@ extension OpenIDProvider {
         [
             .required("issuer", .string, "The issuer's id."),
             .required("clientID", .string, "The client's ID."),
-            .required("registered", .time, "When."),
-            .required("metadata", .map(of: .any), "What it says of itself, with defaults (RFC 7591)."),
+            .required("registered", .time, "The time of the registration."),
+            .required("metadata", .map(of: .any), "The client's metadata with defaults (RFC 7591)."),
         ])
 
     private func listClients(_ exchange: Exchange, _ page: ClientPage) -> Response {

@@ -16,7 +16,7 @@ struct OpenIDSection: SeedSection {
         takesUnknown =
             fields(
                 "unknownIssuers", .choice(["refuse", "accept"]), default: "refuse",
-                "What becomes of an issuer that no seed has: with `accept`, any at `/oidc/NAME` is made on first use, up to 100 in a world, and takes any client, secret and redirect URI."
+                "The handling of an issuer that no seed has: with `accept`, any at `/oidc/NAME` is made on first use, up to 100 in a world, and takes any client, secret and redirect URI."
             ) == "accept"
     }
 

@@ -186,11 +186,11 @@ struct ResourcePolicy: SchemaObject {
         init(_ fields: inout Fields) {
             metadata = fields(
                 "metadata", .choice(Metadata.self), default: .path,
-                "Which address of the metadata it names: the one with the resource's path, `/mcp/ID/.well-known/oauth-protected-resource`, which clients can't guess, or none."
+                "The address of the metadata in it: the one with the resource's path, `/mcp/ID/.well-known/oauth-protected-resource`, which clients can't guess, or none."
             )
             scope = fields(
                 "scope", .choice(Scope.self), default: .needed,
-                "Which scopes it names: all that the request needs, those that the token lacks, or none.")
+                "The scopes in it: all that the request needs, those that the token lacks, or none.")
         }
     }
 
@@ -213,7 +213,7 @@ struct ResourcePolicy: SchemaObject {
         authorizationServers = fields(
             "authorizationServers", .set(of: .text(.identifier)), default: [],
             "The issuers, by id, whose tokens it takes; this one by default. Metadata lists them in this order.")
-        challenge = fields.object("challenge", Challenge.self, "What a refusal says in `WWW-Authenticate`.")
+        challenge = fields.object("challenge", Challenge.self, "The contents of a refusal's `WWW-Authenticate`.")
         origins = fields.nullable(
             "origins", .set(of: .text(JavaScriptOrigin.rule)),
             "The origins whose pages may send messages. Others are refused (403); by default none is.")
@@ -244,12 +244,12 @@ enum ResourceTools {
     }
 
     private static let person = Schema.members([
-        .required("issuer", .string, "Who gave the token out."),
+        .required("issuer", .string, "The issuer of the token."),
         .required("client", .string, "The client that it was given to."),
         .required("sub", .string, "The person, or the client where it acts for itself."),
         .optional("account", .string, "The person's account."),
         .optional("name", .string, "The person's name."),
-        .required("scopes", .strings(), "What was granted."),
+        .required("scopes", .strings(), "The granted scopes."),
         .optional("expires", .string, "Until when the token works."),
     ])
     private static let text = Schema.members([.required("text", .string, "The text.")])

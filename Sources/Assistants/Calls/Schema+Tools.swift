@@ -15,7 +15,7 @@ extension Schema {
     /// The schema of a call's answer in a tool's, where it may be cut.
     var answered: Schema {
         guard case .object(let members) = self else { return relaxed }
-        let cut = Field.optional("cut", .strings(), "Where something was left out, because there was too much.")
+        let cut = Field.optional("cut", .strings(), "The places at which a long answer was cut.")
         return Schema.object(Members(members.fields + [cut], family: members.family)).relaxed
     }
 

@@ -20,7 +20,7 @@ extension DaemonTools {
         init(_ fields: inout Fields) {
             error = fields(
                 "error", .text(.nonEmpty), "The error's name, code or message, such as \"invalid_grant\" or \"1000\".")
-            provider = fields.optional("provider", .choice(Manual.providersWithErrors), "Whose error it is.")
+            provider = fields.optional("provider", .choice(Manual.providersWithErrors), "The provider.")
         }
     }
 

@@ -40,7 +40,7 @@ extension DaemonTools {
         let list = DeclaredCall("GET", "endpoints").answer.fields("endpoints")
         let page = Page(
             "endpoints", of: list.first?.schema.elements ?? .any, "Those that were found.",
-            others: [.required("found", .count, "How many were found.")])
+            others: [.required("found", .count, "The number found.")])
         return Tool(
             "list_endpoints", title: "What can be ordered where", .reads,
             "The endpoints of the providers, with what order_fault can do at each and the names of its errors. There are hundreds: "

@@ -20,7 +20,7 @@ extension DaemonTools {
 
     var seed: Tool {
         let schema = Schema.answer([
-            .required("path", .string, "Which part it is."), .required("value", .any, "What it holds."),
+            .required("path", .string, "The part's path."), .required("value", .any, "The part."),
         ])
         return Tool(
             "read_seed", title: "The world's seed", .reads,

@@ -13,7 +13,7 @@ extension ControlAPI {
                 "Says what a token, a client secret, a code, a nonce or a callback is, and what is wrong with it, by this world's seed, keys, clock and recording.",
                 reads: .body(ExplainRequest.self),
                 answers: [
-                    .json("What it is.", ControlAPI.explanationSchema),
+                    .json("The explanation.", ControlAPI.explanationSchema),
                     .refusal(400, "tooLong", "The value is longer than is read."),
                 ]
             ) { try await explain($0, $1) }
@@ -23,24 +23,24 @@ extension ControlAPI {
     private static let explanationSchema = Schema.members(
         "Explanation",
         [
-            .required("kind", .string, "What it was taken for."),
-            .required("sound", .boolean, "Whether nothing was found to be wrong."),
+            .required("kind", .string, "The kind of value that was recognized."),
+            .required("sound", .boolean, "Whether nothing wrong was found."),
             .required(
                 "parts",
                 .sequence(
                     of: .members([
-                        .required("heading", .string, "What the part is about."),
+                        .required("heading", .string, "The heading of the part."),
                         .required(
                             "findings",
                             .sequence(
                                 of: .members([
                                     .required(
                                         "holds", .nullable(.boolean),
-                                        "Whether it is as it should be; null for a mere statement."),
-                                    .required("text", .string, "What was found."),
-                                    .optional("request", .string, "The request that it speaks of."),
-                                ])), "One sentence about one thing each."),
-                    ])), "What there is to say."),
+                                        "Whether the examined thing is as it should be; null for a mere statement."),
+                                    .required("text", .string, "The finding, in a sentence."),
+                                    .optional("request", .string, "The ID of the request that the finding is about."),
+                                ])), "The findings, one sentence each."),
+                    ])), "The parts of the explanation."),
         ])
 
     private struct ExplainRequest: SchemaObject {

@@ -20,9 +20,10 @@ extension ControlAPI {
                 "after", .text(Query.id), "The ID of a request: only sign-ins with a later request are given.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "How many at most: the latest ones, or with `after` the next ones.")
-            wait = fields.optional("wait", .wait, "How long to wait for sign-ins that are still to come.")
-            count = fields("count", .integer(1...Recording.countLimit), default: 1, "How many to wait for.")
+                "The greatest number of sign-ins: the latest ones, or with `after` the next ones.")
+            wait = fields.optional("wait", .wait, "The time to wait for further sign-ins.")
+            count = fields(
+                "count", .integer(1...Recording.countLimit), default: 1, "The number of sign-ins to wait for.")
         }
     }
 

@@ -74,20 +74,22 @@ struct FlowDocument {
     static let schema = Schema.members(
         "Flow",
         [
-            .required("id", .string, "The ID of its first request."),
-            .required("name", .string, "What it is: \"Apple web sign-in\"."),
-            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "How it ended, so far."),
-            .optional("diagnosis", .string, "Why it failed: what stopped it."),
+            .required("id", .string, "The sign-in's ID, which is its first request's."),
+            .required("name", .string, "The name of the sign-in: \"Apple web sign-in\"."),
+            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The ending, or the state so far."),
+            .optional("diagnosis", .string, "The reason of the failure: the diagnosis that stopped it."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
-            .optional("hint", .string, "What an unfinished one waits for."),
+            .optional("hint", .string, "A sentence about what an unfinished sign-in waits for."),
             .required("providers", .strings(), "The providers that took part, by their names in the seed."),
             .optional("client", .string, "The client ID, where it is known; at Firebase, the project."),
-            .optional("person", personSchema, "Who signed in, where that is known."),
-            .optional("time", .time, "When it began, by the world's clock."),
-            .required("durationMilliseconds", .number(0...1e15), "From its first request to its last answer."),
-            .required("waitingMilliseconds", .number(0...1e15), "How much of it no request was being answered."),
-            .required("steps", .sequence(of: stepSchema), "Its requests, in the order of their answers."),
-            .optional("remarks", .sequence(of: remarkSchema), "What is worth knowing, though nothing was refused."),
+            .optional("person", personSchema, "The person who signed in, if that is known."),
+            .optional("time", .time, "The time of the beginning, by the world's clock."),
+            .required("durationMilliseconds", .number(0...1e15), "The time from the first request to the last answer."),
+            .required(
+                "waitingMilliseconds", .number(0...1e15),
+                "The part of the duration in which no request was being answered."),
+            .required("steps", .sequence(of: stepSchema), "The requests, in the order of their answers."),
+            .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in in which nothing was refused."),
         ])
 
     private static let personSchema = Schema.members([
@@ -98,16 +100,16 @@ struct FlowDocument {
     private static let stepSchema = Schema.members([
         .required("id", .string, "The request's ID, for `GET requests/ID`."),
         .optional("parent", .string, "The request for which the daemon sent itself this one, or \"scenario\"."),
-        .required("time", .time, "When it was asked, by the world's clock."),
-        .required("durationMilliseconds", .number(0...1e15), "How long the answer took."),
-        .required("from", .string, "Who asked: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
+        .required("time", .time, "The time of the request, by the world's clock."),
+        .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
+        .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
         .required("to", .string, "The provider that was asked, or \"backend\" or \"understudy\"."),
-        .required("does", .string, "What the request is for: \"redeem code\"."),
+        .required("does", .string, "The purpose of the request: \"redeem code\"."),
         .required("method", .string, "The method."), .optional("host", .string, "The provider's host."),
         .required("path", .string, "The path on that host."), .required("status", .integer(0...999), "The status."),
         .required("answer", .string, "The answer in a few words: \"302 code\", \"400 invalid_grant\"."),
-        .optional("diagnosis", .string, "Why it was refused."),
-        .optional("note", .string, "What surprises in an answer that refuses nothing."),
+        .optional("diagnosis", .string, "The reason why it was refused."),
+        .optional("note", .string, "A surprise in an answer that refuses nothing."),
         .optional("fault", .string, "The ordered fault that happened here."),
     ])
 

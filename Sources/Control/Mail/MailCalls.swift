@@ -8,7 +8,7 @@ import JSON
 extension ControlAPI {
     var mailCalls: [Endpoint] {
         let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox doesn't hold it.")
-        let isText = CallAnswer.refusal(404, "notMail", "It is a text message.")
+        let isText = CallAnswer.refusal(404, "notMail", "The message is a text message.")
         let path = ["The message's ID."]
         return [
             .control(
@@ -31,14 +31,15 @@ extension ControlAPI {
                 answers: ControlAPI.submitted
             ) { try await sendMail($0, $1) },
             .control(
-                "DELETE", "mail", "Empties the inbox.", reads: .noQuery, answers: [.empty("It is empty.")]
+                "DELETE", "mail", "Empties the inbox.", reads: .noQuery, answers: [.empty("The inbox is empty.")]
             ) { try deleteMail($0) },
             .control(
                 "GET", "mail/:id", "Shows one message, whole.", path: path,
                 answers: [.json("The message.", MailDocument.schema), gone]
             ) { await message($0) },
             .control(
-                "DELETE", "mail/:id", "Deletes a message.", path: path, answers: [.empty("It is deleted."), gone]
+                "DELETE", "mail/:id", "Deletes a message.", path: path,
+                answers: [.empty("The message is deleted."), gone]
             ) { try deleteMessage($0) },
             .control(
                 "GET", "mail/:id/raw", "Gives a mail as it was sent, or as a relay has forwarded it.", path: path,
@@ -50,9 +51,9 @@ extension ControlAPI {
             ) { await rawMessage($0, $1) },
             .control(
                 "GET", "mail/:id/attachments/:number", "Gives an attachment of a mail.",
-                path: ["The message's ID.", "Which attachment, counted from 1."],
+                path: ["The message's ID.", "The number of the attachment, from 1."],
                 answers: [
-                    .other("What it holds, in its own type where browsers can do no harm with that.", "*/*"), gone,
+                    .other("The attachment's content, in its own type if that is safe in a browser.", "*/*"), gone,
                     .refusal(403, "masked", "The daemon masks secrets, and can't find them in attachments."),
                     .refusal(404, "noSuchAttachment", "The mail has no such attachment."),
                 ]
@@ -76,7 +77,9 @@ extension ControlAPI {
         let form: Form
 
         init(_ fields: inout Fields) {
-            form = fields("as", .choice(Form.self), default: .sent, "As it was sent, or as a relay has forwarded it.")
+            form = fields(
+                "as", .choice(Form.self), default: .sent,
+                "The mail in the form in which it was sent, or in which a relay forwarded it.")
         }
     }
 

@@ -112,40 +112,47 @@ extension MailDocument {
     static let schema = Schema.members(
         "Message",
         [
-            .required("id", .string, "Its ID."),
+            .required("id", .string, "The message's ID."),
             .required("kind", .choice(SentMessage.Kind.allCases.map(\.rawValue)), "An e-mail or a text message."),
-            .required("from", .string, "Who it is from, by its header."),
-            .required("to", .string, "Who it is for, by its header."),
+            .required("from", .string, "The sender in the header."),
+            .required("to", .string, "The recipients in the header."),
             .required(
                 "envelope",
                 .members([
                     .required("from", .string, "The sender."), .required("to", .strings(), "The recipients."),
-                ]), "What mail servers tell each other."),
-            .optional("cc", .strings(), "Who gets a copy."), .optional("subject", .string, "The subject."),
-            .optional("text", .string, "What it says, as plain text."), .optional("html", .string, "The same as HTML."),
+                ]), "The envelope."),
+            .optional("cc", .strings(), "The recipients of copies."), .optional("subject", .string, "The subject."),
+            .optional("text", .string, "The plain text."), .optional("html", .string, "The same as HTML."),
             .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
-            .optional("attachments", .sequence(of: attachmentSchema), "What is attached."),
-            .optional("relay", relaySchema, "What a relay has done with it."),
+            .optional("attachments", .sequence(of: attachmentSchema), "The attachments."),
+            .optional("relay", relaySchema, "The treatment of the mail by a relay."),
             .required("time", .time, "The world's time when it came."),
             .optional("request", .string, "The exchange that brought it."),
             .optional(
                 "headers",
                 .sequence(
-                    of: .members([.required("name", .string, "Its name."), .required("value", .string, "Its value.")])),
-                "Its header fields."), .optional("notes", .strings(), "What is odd about it."),
+                    of: .members([
+                        .required("name", .string, "The field's name."),
+                        .required("value", .string, "The field's value."),
+                    ])),
+                "The header fields."), .optional("notes", .strings(), "Notes about irregularities of the mail."),
             .optional("cut", .boolean, "Whether something was left out of a list: ask for the message itself."),
         ])
 
     private static let attachmentSchema = Schema.members([
-        .optional("name", .string, "The file's name."), .required("type", .string, "Its media type."),
-        .required("size", .count, "Its bytes."), .optional("contentId", .string, "By which the HTML names it."),
-        .optional("url", .string, "Where it is."), .optional("withheld", .boolean, "Whether it isn't shown."),
+        .optional("name", .string, "The file's name."), .required("type", .string, "The media type."),
+        .required("size", .count, "The size in bytes."),
+        .optional("contentId", .string, "The ID by which the HTML refers to it."),
+        .optional("url", .string, "The URL of the attachment."),
+        .optional("withheld", .boolean, "Whether the content isn't shown, because secrets are masked."),
     ])
 
     private static let relaySchema = Schema.members([
-        .required("address", .string, "The hidden address."), .required("title", .string, "Which relay."),
-        .optional("forwardedTo", .string, "Who got it."), .optional("sender", .string, "As whose it was forwarded."),
-        .optional("refusal", .string, "With which words it was refused."), .optional("reason", .string, "Why."),
+        .required("address", .string, "The hidden address."), .required("title", .string, "The relay's name."),
+        .optional("forwardedTo", .string, "The address to which the relay forwarded it."),
+        .optional("sender", .string, "The sender in the forwarded mail."),
+        .optional("refusal", .string, "The reply with which the relay refused it."),
+        .optional("reason", .string, "The reason."),
     ])
 
     static let listSchema = Schema.members(
@@ -154,7 +161,7 @@ extension MailDocument {
             .required("messages", .sequence(of: schema), "The messages, the oldest first."),
             .optional("last", .string, "The ID of the last one here."),
             .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
-            .optional("dropped", .count, "How many had to make room."),
+            .optional("dropped", .count, "The number of messages that were dropped because the inbox was full."),
         ])
 }
 

@@ -35,14 +35,14 @@ struct MailQuery: Sendable {
             to = fields.optional(
                 "to", .text(.nonEmpty), "An address or a phone number; \"*\" stands for any characters.")
             from = fields.optional("from", .text(.nonEmpty), "The same for who sent it.")
-            text = fields.optional("text", .text(.nonEmpty), "What the text or the HTML contains, in any case.")
-            subject = fields.optional("subject", .text(.nonEmpty), "What the subject contains, in any case.")
+            text = fields.optional("text", .text(.nonEmpty), "A text in the mail's text or HTML, in any case.")
+            subject = fields.optional("subject", .text(.nonEmpty), "A text in the subject, in any case.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")
             after = fields.optional("after", .text(MailQuery.id), "The ID of the message after which to begin.")
             limit = fields.optional(
                 "limit", .integer(1...Inbox.countLimit),
-                "How many at most: the latest ones, or with `after` the next ones.")
-            wait = fields.optional("wait", .wait, "How long to wait for a message that is still to come.")
+                "The greatest number of messages: the latest ones, or with `after` the next ones.")
+            wait = fields.optional("wait", .wait, "The time to wait for a further message.")
         }
     }
 

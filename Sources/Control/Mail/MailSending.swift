@@ -17,13 +17,13 @@ struct NewMail: SchemaObject {
     let html: String?
 
     init(_ fields: inout Fields) {
-        from = fields("from", .text(.mailAddress), "Who sends it: the envelope's sender, and the header's.")
-        to = fields.sequence("to", of: .text(.mailAddress), "Who gets it, a hundred at most with those of cc.")
-        cc = fields.sequence("cc", of: .text(.mailAddress), "Who gets a copy.")
-        replyTo = fields.optional("replyTo", .text(.mailAddress), "Who gets answers; by default the sender.")
+        from = fields("from", .text(.mailAddress), "The sender, in the envelope and in the header.")
+        to = fields.sequence("to", of: .text(.mailAddress), "The recipients; with those of cc at most a hundred.")
+        cc = fields.sequence("cc", of: .text(.mailAddress), "The recipients of copies.")
+        replyTo = fields.optional("replyTo", .text(.mailAddress), "The address for answers; by default the sender's.")
         subject = fields("subject", .text(.any), default: "", "The subject.")
-        text = fields.optional("text", .text(.any), "What it says, as plain text.")
-        html = fields.optional("html", .text(.any), "What it says, as HTML.")
+        text = fields.optional("text", .text(.any), "The plain text.")
+        html = fields.optional("html", .text(.any), "The HTML.")
     }
 }
 
@@ -35,7 +35,8 @@ struct NewReply: SchemaObject {
     let html: String?
 
     init(_ fields: inout Fields) {
-        from = fields.optional("from", .text(.mailAddress), "Who answers; by default who got the mail.")
+        from = fields.optional(
+            "from", .text(.mailAddress), "The address that answers; by default the mail's recipient.")
         text = fields.optional("text", .text(.any), "The answer, as plain text.")
         html = fields.optional("html", .text(.any), "The answer, as HTML.")
     }
@@ -46,7 +47,7 @@ extension ControlAPI {
 
     /// The answers to sending a mail.
     static let submitted = [
-        CallAnswer.json("What an SMTP client would have been told.", submissionSchema),
+        CallAnswer.json("The reply that an SMTP client would have got.", submissionSchema),
         .refusal(503, "noMail", "The daemon is stopping."),
     ]
 
@@ -54,22 +55,22 @@ extension ControlAPI {
         "SMTPReply",
         [
             .required("code", .integer(200...599), "The reply's code."),
-            .optional("status", .string, "The enhanced status code."), .required("text", .string, "What it says."),
+            .optional("status", .string, "The enhanced status code."), .required("text", .string, "The reply's text."),
         ])
 
     private static let submissionSchema = Schema.members(
         "SubmittedMail",
         [
             .required("smtp", replySchema, "The reply to the whole mail."),
-            .required("messages", .sequence(of: MailDocument.schema), "What lies in the inbox because of it."),
+            .required("messages", .sequence(of: MailDocument.schema), "The messages in the inbox that came from it."),
             .optional(
                 "refused",
                 .sequence(
                     of: .members([
-                        .required("to", .string, "Who."),
+                        .required("to", .string, "The recipient."),
                         .required("smtp", replySchema, "The reply for that recipient."),
-                        .required("reason", .string, "Why."),
-                    ])), "Who doesn't get it."),
+                        .required("reason", .string, "The reason."),
+                    ])), "The recipients who don't get the mail."),
         ])
 
     func sendMail(_ exchange: Exchange, _ order: NewMail) async throws -> Response {

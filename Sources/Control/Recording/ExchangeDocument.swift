@@ -179,24 +179,24 @@ extension ExchangeDocument {
     static let schema = Schema.members(
         "Exchange",
         [
-            .required("id", .string, "By which answers, diagnoses and the log name it."),
+            .required("id", .string, "The exchange's ID in answers, diagnoses and the log."),
             .required("flow", .string, "The first exchange of the sign-in that it belongs to."),
             .optional("parent", .string, "The exchange for which the daemon sent itself this one, or \"scenario\"."),
             .required("time", .time, "The world's time."),
-            .required("durationMilliseconds", .number(0...1e15), "How long the answer took."),
+            .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
             .optional("host", .string, "The provider's host; without it, the daemon's own address."),
             .required("path", .string, "The path on that host."), .required("method", .string, "The method."),
-            .optional("client", .string, "Whose request it is, where that is known."),
-            .optional("mail", mailSchema, "For mail: its envelope."),
+            .optional("client", .string, "The client's ID, if it is known."),
+            .optional("mail", mailSchema, "The envelope of a mail."),
             .required("status", .integer(0...999), "The answer's status."),
-            .optional("diagnosis", .string, "Why it was refused."),
-            .optional("note", .string, "What surprises in an answer that refuses nothing."),
-            .optional("evidence", evidenceSchema, "From where the provider's answer is known."),
+            .optional("diagnosis", .string, "The reason why it was refused."),
+            .optional("note", .string, "A surprise in an answer that refuses nothing."),
+            .optional("evidence", evidenceSchema, "The source from which the provider's answer is known."),
             .optional("fault", .string, "The ordered fault that happened here."),
-            .required("request", requestSchema, "What was asked."),
-            .required("response", responseSchema, "What was answered."),
+            .required("request", requestSchema, "The request."),
+            .required("response", responseSchema, "The answer."),
             .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens in it."),
-            .optional("world", .string, "Its world, where several worlds are asked for."),
+            .optional("world", .string, "The name of the world, if several worlds were asked for."),
             .optional("gone", .boolean, "Whether that world is gone, or was reset since."),
         ])
 
@@ -210,18 +210,20 @@ extension ExchangeDocument {
     ])
 
     private static let mailSchema = Schema.members([
-        .optional("from", .string, "Who sends it."), .required("to", .strings(), "Who gets it."),
-        .optional("user", .string, "Who signed in."),
+        .optional("from", .string, "The envelope's sender."), .required("to", .strings(), "The envelope's recipients."),
+        .optional("user", .string, "The user of the SMTP session."),
         .required("tls", .boolean, "Whether the connection is encrypted."),
-        .required("messages", .strings(), "What lies in the inbox because of it."),
+        .required("messages", .strings(), "The messages in the inbox that came from it."),
     ])
 
     private static let headersSchema = Schema.sequence(
-        of: .members([.required("name", .string, "Its name."), .required("value", .string, "Its value.")]))
+        of: .members([
+            .required("name", .string, "The field's name."), .required("value", .string, "The field's value."),
+        ]))
 
     private static let bodyFields: [Schema.Field] = [
-        .optional("bodySize", .count, "How many bytes it has, where not all are shown."),
-        .optional("bodyShown", .count, "How many of them are shown."),
+        .optional("bodySize", .count, "The size of the whole body in bytes, if not all of it is shown."),
+        .optional("bodyShown", .count, "The number of bytes that are shown."),
         .optional("body", .string, "The body, as text."),
         .optional("bodyBase64", .string, "The body, where it isn't UTF-8."),
     ]
@@ -229,18 +231,20 @@ extension ExchangeDocument {
     private static let requestSchema = Schema.members(
         [
             .required("target", .string, "Path and query, as they were sent."),
-            .required("headers", headersSchema, "Its headers."),
+            .required("headers", headersSchema, "The header fields."),
         ] + bodyFields)
 
     private static let responseSchema = Schema.members(
         [
-            .required("headers", headersSchema, "Its headers."),
-            .optional("disconnected", .choice(["beforeHeaders", "midBody"]), "Where the connection was closed."),
+            .required("headers", headersSchema, "The header fields."),
+            .optional(
+                "disconnected", .choice(["beforeHeaders", "midBody"]), "The moment at which the connection was closed."),
         ] + bodyFields)
 
     private static let tokenSchema = Schema.members([
-        .required("place", .string, "Where it is."), .required("header", .map(of: .any), "What its header says."),
-        .required("claims", .map(of: .any), "What it claims."),
+        .required("place", .string, "The token's position."),
+        .required("header", .map(of: .any), "The token's header."),
+        .required("claims", .map(of: .any), "The token's claims."),
         .required("signed", .boolean, "Whether it has a signature."),
     ])
 
@@ -250,7 +254,9 @@ extension ExchangeDocument {
             .required("requests", .sequence(of: schema), "The exchanges, the oldest first."),
             .optional("last", .string, "The ID of the last one here."),
             .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
-            .optional("dropped", .count, "How many exchanges of the world had to make room."),
+            .optional(
+                "dropped", .count,
+                "The number of exchanges of the world that were dropped because the recording was full."),
         ])
 
     /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>
@@ -261,11 +267,11 @@ extension ExchangeDocument {
                 "log",
                 .members([
                     .required("version", .choice(["1.2"]), "The format's version."),
-                    .required("creator", .map(of: .string), "Who wrote it."),
+                    .required("creator", .map(of: .string), "The program that wrote the file."),
                     .optional("pages", .sequence(of: .any), "A page for each world, where several are asked for."),
                     .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
                     .required("entries", .sequence(of: .any), "The exchanges."),
-                    .optional("comment", .string, "How to go on, if there are more."),
+                    .optional("comment", .string, "The value of `after` for the next page, if there is one."),
                 ]), "The archive: HAR 1.2.")
         ])
 }

@@ -16,7 +16,7 @@ private enum RecordingFormat: String, CaseIterable {
     case json
     case har
 
-    static let about = "What the answer is written in: the control API's own form, or an HTTP archive."
+    static let about = "The format of the answer: the control API's own, or an HTTP archive."
 }
 
 extension Rule where Self == SpanRule {
@@ -46,9 +46,10 @@ extension ControlAPI {
             after = fields.optional("after", .text(Query.id), "The ID of the exchange after which to begin.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "How many at most: the latest ones, or with `after` the next ones.")
-            wait = fields.optional("wait", .wait, "How long to wait for exchanges that are still to come.")
-            count = fields("count", .integer(1...Recording.countLimit), default: 1, "How many to wait for.")
+                "The greatest number of exchanges: the latest ones, or with `after` the next ones.")
+            wait = fields.optional("wait", .wait, "The time to wait for further exchanges.")
+            count = fields(
+                "count", .integer(1...Recording.countLimit), default: 1, "The number of exchanges to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
                 "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
@@ -115,7 +116,7 @@ extension ControlAPI {
             ) { try await requests($0, $1) },
             .control(
                 "DELETE", "requests", "Empties the recording.", reads: .query(RemovalQuery.self),
-                answers: [.empty("It is empty.")]
+                answers: [.empty("The recording is empty.")]
             ) { try removeRequests($0, $1) },
             .control(
                 "GET", "requests/:id", "Shows one exchange.", path: ["The exchange's ID."],

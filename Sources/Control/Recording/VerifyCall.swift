@@ -12,8 +12,8 @@ extension ControlAPI {
                 "POST", "verify", "Checks whether requests were made as expected: one expectation, or several.",
                 reads: .unread(.either(Expectations.schema, Expectation.schema)),
                 answers: [
-                    .json("They were.", ControlAPI.verificationSchema),
-                    .json(409, "They weren't; `unmet`.", ControlAPI.unmetSchema),
+                    .json("All expectations are met.", ControlAPI.verificationSchema),
+                    .json(409, "An expectation isn't met: `unmet`.", ControlAPI.unmetSchema),
                     .refusal(400, "tooMuch", "There are too many expectations, or fields in them."),
                 ]
             ) { try await verify($0) }
@@ -25,22 +25,24 @@ extension ControlAPI {
         [
             .required("expected", .map(of: .any), "The expectation as it was written."),
             .required("met", .boolean, "Whether it is met."),
-            .required("found", .count, "How many exchanges match."),
-            .required("matched", .strings(), "Their IDs."),
-            .optional("message", .string, "What differs, in a sentence."),
+            .required("found", .count, "The number of exchanges that match."),
+            .required("matched", .strings(), "The IDs of the exchanges that match."),
+            .optional("message", .string, "The difference, in a sentence."),
             .optional(
                 "near",
                 .sequence(
                     of: .members([
                         .required("id", .string, "The exchange's ID."),
-                        .required("differences", .strings(), "How it differs, a line each."),
+                        .required("differences", .strings(), "The differences, a line each."),
                     ])), "The exchanges that come nearest."),
         ])
 
     private static let verificationFields: [Schema.Field] = [
         .required("verified", .boolean, "Whether all expectations are met."),
-        .required("expectations", .sequence(of: resultSchema), "What was found for each."),
-        .optional("dropped", .count, "How many exchanges had to make room: they couldn't be looked at."),
+        .required("expectations", .sequence(of: resultSchema), "The result of each expectation."),
+        .optional(
+            "dropped", .count,
+            "The number of exchanges that were dropped because the recording was full, and couldn't be examined."),
     ]
     private static let verificationSchema = Schema.members("Verification", verificationFields)
     private static let unmetSchema = Schema.members("UnmetVerification", CallAnswer.error.fields + verificationFields)
@@ -66,8 +68,8 @@ extension ControlAPI {
             criteria = Criteria(&fields)
             times = fields.optional("times", .integer(0...1_000_000), "Exactly how many.")
             atLeast = fields.optional(
-                "atLeast", .integer(0...1_000_000), "How many at least; 1 unless something else is said.")
-            atMost = fields.optional("atMost", .integer(0...1_000_000), "How many at most.")
+                "atLeast", .integer(0...1_000_000), "The least number of exchanges; by default 1.")
+            atMost = fields.optional("atMost", .integer(0...1_000_000), "The greatest number of exchanges.")
         }
     }
 
@@ -75,7 +77,7 @@ extension ControlAPI {
         let all: [Expectation]
 
         init(_ fields: inout Fields) {
-            all = fields("expectations", .sequence(of: Expectation.self), "All of these, a hundred at most.")
+            all = fields("expectations", .sequence(of: Expectation.self), "The expectations, at most a hundred.")
         }
     }
 

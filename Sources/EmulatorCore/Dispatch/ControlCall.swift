@@ -185,18 +185,18 @@ package struct CallAnswer: Sendable {
             .required(
                 "error",
                 .members([
-                    .required("code", .string, "What kind of error it is, for programs."),
-                    .required("message", .string, "What is wrong, for people."),
-                    .optional("path", .string, "Where in the body or the query, such as `$.times`."),
+                    .required("code", .string, "The error's code, for programs."),
+                    .required("message", .string, "The error in a sentence, for people."),
+                    .optional("path", .string, "The place in the body or the query, such as `$.times`."),
                     .optional(
                         "faults",
                         .sequence(
                             of: .members([
-                                .required("path", .string, "Where."),
-                                .required("message", .string, "What is wrong there."),
+                                .required("path", .string, "The place in the body."),
+                                .required("message", .string, "The error at this place."),
                             ])), "Everything that is wrong with the body, twenty at most."),
-                    .optional("more", .string, "How many faults aren't listed, in words."),
-                ]), "Why the call is refused.")
+                    .optional("more", .string, "The number of faults that aren't listed, in words."),
+                ]), "The reason why the call is refused.")
         ])
 
     /// The refusals that any call may answer.
@@ -211,7 +211,7 @@ package struct CallAnswer: Sendable {
             .refusal(403, "foreignHost", "The control API isn't served at this name: see `--control-host`."),
             .refusal(403, "foreignOrigin", "A page of another origin asks."),
             .refusal(403, "foreignSite", "A page of another site asks."),
-            .refusal(403, "ownMessage", "It is a message that a daemon has sent."),
+            .refusal(403, "ownMessage", "The request is a message that a daemon sends to a client's server."),
             .refusal(404, "badWorldName", "No world can have this name."),
             .refusal(404, "noSuchHost", "The host names neither a world nor a host that is played."),
             .refusal(413, "bodyTooLarge", "The request's body is larger than the call takes."),

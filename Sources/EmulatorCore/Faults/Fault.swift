@@ -22,15 +22,16 @@ package struct Fault: SchemaObject {
     package fileprivate(set) var done = 0
 
     package init(_ fields: inout Fields) {
-        match = fields.object("match", FaultMatch.self, "Which requests; all of them by default.")
-        after = fields("after", .integer(0...1_000_000), default: 0, "How many matching requests go by first.")
+        match = fields.object("match", FaultMatch.self, "The matching requests; all by default.")
+        after = fields(
+            "after", .integer(0...1_000_000), default: 0, "The number of matching requests to skip first.")
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "How many requests it holds for; null is for ever.")
+            "The number of times; null is for ever.")
         probability = fields(
             "probability", .number(0...1), default: 1,
-            "How likely it is at each request, drawn from the world's generator.")
-        effect = fields("effect", .object(FaultEffect.self), "What happens.")
+            "The probability at each request, drawn from the world's generator.")
+        effect = fields("effect", .object(FaultEffect.self), "The effect on the answer.")
         size = JSONValue.object(fields.written).text.utf8.count
     }
 

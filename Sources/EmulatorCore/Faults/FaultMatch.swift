@@ -34,7 +34,7 @@ package struct FaultMatch: SchemaObject {
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         tokensOf = fields.optional(
             "tokensOf", .text(.nonEmpty),
-            "Whose ID tokens the endpoint gives out, wherever it is: a provider, or \"openid.\" and an issuer's id.")
+            "The issuer of the endpoint's ID tokens: a provider, or \"openid.\" and an issuer's id.")
         self.fields =
             fields.optional(
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")

@@ -54,7 +54,7 @@ extension FaultEffect {
         package init(_ fields: inout Fields) {
             code = fields("code", .integer(400...599), "4xx for now, 5xx for good.")
             status = fields.optional("status", .text(.enhancedStatus), "The enhanced status code, such as \"4.2.1\".")
-            text = fields("text", .text(.smtpLine), default: "ordered", "What the code means, in words.")
+            text = fields("text", .text(.smtpLine), default: "ordered", "The reply's text.")
         }
     }
 }

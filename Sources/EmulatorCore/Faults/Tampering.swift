@@ -35,7 +35,7 @@ package struct Tampering: SchemaObject {
         header = Tampering.object(
             fields.optional("header", .map(of: .any), "Members of the header to set; null removes one."))
         signature = fields(
-            "signature", .choice(Signature.self), default: .valid, "What the signature is like.")
+            "signature", .choice(Signature.self), default: .valid, "The kind of signature.")
         document["signature"] = .string(signature.rawValue)
         self.document = .object(document)
     }

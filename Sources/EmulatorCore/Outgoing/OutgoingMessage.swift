@@ -76,9 +76,9 @@ package struct OutgoingMessage: Sendable {
                 [
                     .required("delivered", .boolean, "Whether the server took it."),
                     .optional("url", .string, "The server's address."),
-                    .optional("attempts", .count, "How often it was tried."),
+                    .optional("attempts", .count, "The number of attempts."),
                     .optional("status", .integer(0...999), "The last answer's status."),
-                    .optional("failure", .string, "What went wrong."),
+                    .optional("failure", .string, "The reason of the failure."),
                 ] + others)
         }
 

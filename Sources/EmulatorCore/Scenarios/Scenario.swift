@@ -52,8 +52,8 @@ package struct Scenario: Sendable {
             let about: String
 
             init(_ fields: inout Fields) {
-                fallback = fields("default", .text(.any), "Its value when none is given.")
-                about = fields("about", .text(.nonEmpty), "What it is.")
+                fallback = fields("default", .text(.any), "The default value.")
+                about = fields("about", .text(.nonEmpty), "The meaning of the parameter.")
             }
         }
 
@@ -65,9 +65,9 @@ package struct Scenario: Sendable {
         let calls: [Call]
 
         init(_ fields: inout Fields) {
-            title = fields("title", .text(.nonEmpty), "What it is called.")
-            happens = fields("happens", .text(.nonEmpty), "What a client meets.")
-            advice = fields("advice", .text(.nonEmpty), "What a correct client does.")
+            title = fields("title", .text(.nonEmpty), "The scenario's title.")
+            happens = fields("happens", .text(.nonEmpty), "The situation that a client meets.")
+            advice = fields("advice", .text(.nonEmpty), "The behaviour of a correct client.")
             startsWorlds = fields(
                 "startsWorlds", .boolean, default: true,
                 "Whether a world can begin with it. One that is about what people did before can't.")
@@ -80,7 +80,7 @@ package struct Scenario: Sendable {
     /// The schema of `document`, with the scenario's name before its members.
     package static let schema = Schema.members(
         "Scenario",
-        [.required("name", .string, "Its name.")]
+        [.required("name", .string, "The scenario's name.")]
             + Contents.schema.fields.map { field in
                 field.isRequired || field.fallback != nil
                     ? .required(field.name, field.schema, field.about) : field

@@ -81,7 +81,7 @@ extension Account {
     /// By default, name and address are derived from the ID, and so are the providers' own numbers, which are the same
     /// in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
-        let id = fields("id", .text(.identifier), "How this file and the control API name the person.")
+        let id = fields("id", .text(.identifier), "The person's ID in this file and in the control API.")
         self.id = id
         name = fields.object("name", "The person's name.") { fields in
             let given = fields.optional("given", .text(.name), "Given name; the id, capitalized, by default.")

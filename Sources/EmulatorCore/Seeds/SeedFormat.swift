@@ -107,7 +107,8 @@ struct SeedContents: Sendable {
         var sections: [any SeedSection] = []
         for type in types { sections.append(SeedContents.section(type, &fields)) }
         self.sections = sections
-        interaction = fields.object("interaction", Interaction.self, "What an authorization shows or answers.")
+        interaction = fields.object(
+            "interaction", Interaction.self, "The way in which authorizations are answered: by a page, or without one.")
         clock = fields.object("clock", Seed.Clock.self, "The world's time; the machine's own by default.")
         randomSeed = fields.nullable(
             "randomSeed", .text(.nonEmpty), "With a seed, codes, tokens and identifiers are the same in every run.")
@@ -117,9 +118,9 @@ struct SeedContents: Sendable {
                 + "default. It is independent of the clock. `understudy changes` lists what differs."
         ).flatMap { Day($0) }
         outcomes = fields.sequence(
-            "outcomes", of: outcome, "What the first authorizations do, without a page."
+            "outcomes", of: outcome, "The outcomes of the first authorizations, which show no page."
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
-        faults = fields.sequence("faults", of: Fault.self, "What goes wrong from the start.")
+        faults = fields.sequence("faults", of: Fault.self, "The faults with which the world begins.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
     }
 

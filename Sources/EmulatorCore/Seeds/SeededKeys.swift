@@ -74,7 +74,7 @@ extension Fields {
                 algorithm: anyAlgorithm
                     ? fields.optional(
                         "algorithm", .choice(Algorithm.published.map(\.rawValue)),
-                        "What it signs with; by default the first of the algorithms in use that suits the key. A key for one that isn't in use rests."
+                        "The algorithm with which the key signs; by default the first one in use that suits the key. A key for an algorithm that isn't in use is ignored."
                     ).flatMap { Algorithm(rawValue: $0) } : nil)
         }
         return list(

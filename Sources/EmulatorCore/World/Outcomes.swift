@@ -67,14 +67,14 @@ package struct Outcome: Codable, Sendable, Equatable {
     /// Reads an order. `providers` are the names that are allowed.
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
-        provider = fields("provider", .choice(providers), "Whose authorization.")
-        client = fields.nullable("client", .text(.nonEmpty), "Which client's; any by default.")
-        account = fields.nullable("account", .text(.nonEmpty), "Who signs in.")
-        kind = fields("outcome", .choice(Kind.self), "What happens.")
+        provider = fields("provider", .choice(providers), "The provider.")
+        client = fields.nullable("client", .text(.nonEmpty), "The client's ID; by default any.")
+        account = fields.nullable("account", .text(.nonEmpty), "The account that signs in.")
+        kind = fields("outcome", .choice(Kind.self), "The person's decision.")
         details = Details(&fields)
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "How many authorizations it holds for; null is for ever.")
+            "The number of times; null is for ever.")
     }
 
     /// The number of bytes of the outcome's texts.

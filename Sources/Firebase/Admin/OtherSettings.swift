@@ -33,22 +33,24 @@ struct OtherSettings: Codable, Sendable {
     init(seeded fields: inout Fields) {
         var members = JSONObject()
         if let policy = fields.optional(
-            "passwordPolicy", .object(SeededPasswordPolicy.self), "What passwords must have; 6 characters by default.")
+            "passwordPolicy", .object(SeededPasswordPolicy.self),
+            "The rules for passwords; by default at least 6 characters.")
         {
             members["passwordPolicyConfig"] = policy.config
         }
         if let client = fields.optional(
-            "clientPermissions", .object(SeededClientPermissions.self), "What only administrators may do.")
+            "clientPermissions", .object(SeededClientPermissions.self), "The actions that only administrators may do.")
         {
             members["client"] = ["permissions": .object(client.permissions)]
         }
         if let regions = fields.optional(
-            "smsRegions", .object(SeededSMSRegions.self), "Where text messages may be sent; everywhere by default.")
+            "smsRegions", .object(SeededSMSRegions.self),
+            "The regions to which text messages may be sent; all by default.")
         {
             members["smsRegionConfig"] = regions.config
         }
         if let recaptcha = fields.optional(
-            "recaptcha", .object(SeededRecaptcha.self), "Where reCAPTCHA Enterprise is asked for; nowhere by default.")
+            "recaptcha", .object(SeededRecaptcha.self), "The use of reCAPTCHA Enterprise; off by default.")
         {
             members["recaptchaConfig"] = recaptcha.config
         }

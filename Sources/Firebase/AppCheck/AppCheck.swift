@@ -26,7 +26,7 @@ struct AppCheck: SchemaObject {
                 "debugTokens", .set(of: .text(.nonEmpty)), default: [], "Debug tokens that it may use.")
             lifetime = fields(
                 "tokenLifetime", .duration, default: .hours(1),
-                "How long its tokens last; in production 30 minutes to 7 days.")
+                "The lifetime of the app's tokens; in production 30 minutes to 7 days.")
         }
     }
 

@@ -32,7 +32,7 @@ struct MicrosoftSource: ClientSource {
         clientSecret = fields.optional("clientSecret", .text(.nonEmpty), "The client secret.")
         tenant = fields(
             "tenant", .text(.identifier), default: "common",
-            "Where people sign in: `common`, `organizations`, `consumers`, or a tenant's ID or domain. In production, the app says it with `setCustomParameters`."
+            "The tenant in which people sign in: `common`, `organizations`, `consumers`, or a tenant's ID or domain. In production, the app says it with `setCustomParameters`."
         )
     }
 

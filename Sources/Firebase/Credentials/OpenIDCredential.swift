@@ -174,7 +174,7 @@ struct SeededOpenIDProvider: SchemaObject {
 
     init(_ fields: inout Fields) {
         isEnabled = fields.enabled()
-        displayName = fields.optional("displayName", .text(.name), "What administrators see.")
+        displayName = fields.optional("displayName", .text(.name), "The name that administrators see.")
         issuer = fields("issuer", .text(.url), "The issuer, an https URL.")
         clientID = fields("clientID", .text(.nonEmpty), "The client ID at the issuer.")
         clientSecret = fields.optional(
@@ -182,7 +182,7 @@ struct SeededOpenIDProvider: SchemaObject {
         usesCode =
             fields(
                 "responseType", .choice(["id_token", "code"]), default: "id_token",
-                "What the web flow asks the issuer for.") == "code"
+                "The `response_type` of the web flow's request to the issuer.") == "code"
     }
 
     static func check(_ id: String, _ settings: LocatedJSON, _ references: inout SeedReferences) {

@@ -20,7 +20,7 @@ struct BlockingFunctions: SchemaObject, Codable {
 
         init(_ fields: inout Fields) {
             functionURI = fields(
-                "functionUri", .text(.url), "Where the function is: at this machine, or at one of `allowedHosts`.")
+                "functionUri", .text(.url), "The function's URL: on this machine, or at one of `allowedHosts`.")
         }
     }
 
@@ -32,10 +32,12 @@ struct BlockingFunctions: SchemaObject, Codable {
             func read(_ event: Event, _ about: String) {
                 uris[event] = fields.optional(event.rawValue, .object(Trigger.self), about)?.functionURI
             }
-            read(.beforeCreate, "Asked before a user is created.")
-            read(.beforeSignIn, "Asked before a user signs in.")
-            read(.beforeSendEmail, "Asked before a mail for a new password or a sign-in is sent.")
-            read(.beforeSendSms, "Asked before a code is sent to a number that isn't a test number.")
+            read(.beforeCreate, "The function that is called before a user is created.")
+            read(.beforeSignIn, "The function that is called before a user signs in.")
+            read(.beforeSendEmail, "The function that is called before a mail for a new password or a sign-in is sent.")
+            read(
+                .beforeSendSms,
+                "The function that is called before a code is sent to a number that isn't a test number.")
             self.uris = uris
         }
     }
@@ -66,7 +68,7 @@ struct BlockingFunctions: SchemaObject, Codable {
     init(_ fields: inout Fields) {
         uris = fields.object("triggers", Triggers.self, "The functions, by event.").uris
         forwarding = fields.object(
-            "forwardInboundCredentials", Forwarding.self, "Which tokens of a provider the functions are told.")
+            "forwardInboundCredentials", Forwarding.self, "The provider's tokens that the functions get.")
         allowedHosts = fields(
             "allowedHosts", .set(of: .text(.nonEmpty)), default: [],
             "Host names, beside this machine's, at which functions may be, without ports.")

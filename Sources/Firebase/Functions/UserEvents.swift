@@ -23,8 +23,9 @@ struct UserEvents: SchemaObject {
 
     init(_ fields: inout Fields) {
         var urls: [Kind: String] = [:]
-        urls[.create] = fields.optional("onCreate", .text(.url), "Where the event of a new user is posted.")
-        urls[.delete] = fields.optional("onDelete", .text(.url), "Where the event of a deleted user is posted.")
+        urls[.create] = fields.optional("onCreate", .text(.url), "The URL to which the event of a new user is posted.")
+        urls[.delete] = fields.optional(
+            "onDelete", .text(.url), "The URL to which the event of a deleted user is posted.")
         self.urls = urls
     }
 

@@ -114,7 +114,7 @@ package struct SeededTenant: SchemaObject {
 
     package init(_ fields: inout Fields) {
         var tenant = Tenant(project: "", id: fields("id", .text(.identifier), "The tenant ID."), isSeeded: true)
-        tenant.displayName = fields.optional("displayName", .text(.name), "What administrators call it.")
+        tenant.displayName = fields.optional("displayName", .text(.name), "The name that administrators see.")
         tenant.allowsPasswords = fields(
             "allowPasswordSignup", .boolean, default: true, "Whether people may sign in with a password.")
         tenant.allowsEmailLinks = fields(

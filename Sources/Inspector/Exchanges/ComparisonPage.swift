@@ -24,7 +24,7 @@ extension Inspector {
                     "p", exchange.link("requests/\(id)", .text(id)), " and ",
                     exchange.link("requests/\(with)", .text(with)), " \(words)."),
                 first.isWithheld || second.isWithheld
-                    ? .note("warn", "What is masked of one of them isn't compared.") : nil,
+                    ? .note("warn", "Masked parts aren't compared.") : nil,
                 .of("div.exchange-actions", comparing(exchange, found, with: with)),
             ] + (different + comparison.groups.filter(\.different.isEmpty)).map { group($0, id, with) })
     }

@@ -9,7 +9,7 @@ import Synchronization
 ///
 ///         init(_ fields: inout Fields) {
 ///             clientID = fields("clientID", .text(.nonEmpty), "The client ID.")
-///             name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the client.")
+///             name = fields("name", .text(.nonEmpty), default: "Example", "The client's name on the consent page.")
 ///         }
 ///     }
 ///

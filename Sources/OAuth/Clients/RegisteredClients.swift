@@ -38,7 +38,7 @@ package struct RegisteredClient: SeededOAuthClient {
         let noun = words.noun
         id = fields("\(noun)ID", .text(.nonEmpty), "The \(noun) ID.")
         secret = fields("\(noun)Secret", .text(.nonEmpty), default: words.defaultSecret, "The \(noun) secret.")
-        name = fields("name", .text(.nonEmpty), default: "Example", "What the consent page calls the \(noun).")
+        name = fields("name", .text(.nonEmpty), default: "Example", "The \(noun)'s name on the consent page.")
         redirectURIs = fields(
             "redirectURIs", .set(of: .text(RegisteredRedirectURI.webRule)), default: [], "\(words.redirectURIs).")
         interaction = fields.clientInteraction()

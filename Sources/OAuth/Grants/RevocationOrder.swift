@@ -15,7 +15,8 @@ package struct RevocationOrder: SchemaObject {
     package let client: String?
 
     package init(_ fields: inout Fields) {
-        let account = fields("account", .text(.nonEmpty), "Who removes it; * is everybody.")
+        let account = fields(
+            "account", .text(.nonEmpty), "The ID of the account that removes the app; * is all accounts.")
         let client = fields(
             "client", .text(.nonEmpty), "The client that is removed; * is every one that the person uses.")
         self.account = account == RevocationOrder.everything ? nil : account
@@ -33,11 +34,11 @@ extension Endpoint {
             "POST", "\(provider)/revocations", about, reads: .body(RevocationOrder.self),
             answers: [
                 .json(
-                    "What was removed.",
+                    "The result of the removal.",
                     .members(
                         [
-                            .required("revoked", .boolean, "Whether anything was."),
-                            .optional("grants", .count, "How many grants have ended."),
+                            .required("revoked", .boolean, "Whether anything was removed."),
+                            .optional("grants", .count, "The number of grants that have ended."),
                         ] + told)), .refusal(404, "noSuchClient", "There is no such client."),
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(409, "noGrant", "The account hasn't authorized the client."),

@@ -61,23 +61,23 @@ struct ClientMetadata: SchemaObject, SignInClient {
         clientSecret = fields.nullable(
             "clientSecret", .text(.nonEmpty),
             "The client secret. A client without a secret and without keys is a public one.")
-        name = fields("name", .text(.nonEmpty), default: "Example", "What pages call the client.")
+        name = fields("name", .text(.nonEmpty), default: "Example", "The client's name on pages.")
         redirectURIs = fields(
             "redirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [], "Redirect URIs.")
         postLogoutRedirectURIs = fields(
             "postLogoutRedirectURIs", .set(of: .text(RegisteredRedirectURI.rule)), default: [],
-            "Where a browser may go on after it was signed out.")
+            "The URIs to which a browser may be redirected after it was signed out.")
         let method = fields.optional(
             "tokenEndpointAuthMethod", .choice(ClientAuthenticationMethod.self),
-            "How it authenticates; by default with the secret in the header or the form, with a key where it has no secret, or not at all."
+            "The client's authentication method; by default the secret in the header or the form, a key if it has no secret, or none."
         )
-        let keys = fields.nullable("jwks", .map(of: .any), "Its public keys, a JSON Web Key Set.")
+        let keys = fields.nullable("jwks", .map(of: .any), "The client's public keys, as a JSON Web Key Set.")
         grantTypes = fields.nullable(
             "grantTypes", .set(of: .text(.nonEmpty)),
-            "Its grant types; all by default, but client_credentials, token exchange and the JWT bearer grant for confidential clients only."
+            "The client's grant types; by default all, but client_credentials, token exchange and the JWT bearer grant only for confidential clients."
         )
         responseTypes = fields.nullable(
-            "responseTypes", .set(of: .text(.nonEmpty)), "Its response types; the issuer's by default."
+            "responseTypes", .set(of: .text(.nonEmpty)), "The client's response types; the issuer's by default."
         )?.map(AuthorizationParameters.responseType)
         pkce = fields.nullable("pkce", .choice(PKCEPolicy.self), "Overrides the issuer's `pkce`.")
         scopes = fields.nullable(
@@ -90,18 +90,18 @@ struct ClientMetadata: SchemaObject, SignInClient {
             "sector", .text(.nonEmpty),
             "The host whose clients share pairwise subjects; the first redirect URI's by default.")
         accessToken = fields(
-            "accessToken", .choice(AccessToken.self), default: .opaque, "What access tokens are (jwt: RFC 9068).")
+            "accessToken", .choice(AccessToken.self), default: .opaque, "The format of access tokens (jwt: RFC 9068).")
         audience = fields(
             "audience", .set(of: .text(.nonEmpty)), default: [],
             "`aud` of access tokens that are asked for without `resource`; the client by default.")
         idTokenAlgorithm = fields.nullable(
             "idTokenAlgorithm", .choice(ClientMetadata.algorithms),
-            "Which of the issuer's algorithms signs its ID tokens.")
+            "The algorithm that signs the client's ID tokens: one of the issuer's.")
         userInfoAlgorithm = fields.nullable(
             "userInfoAlgorithm", .choice(ClientMetadata.algorithms),
-            "Which signs userinfo; by default it isn't signed, but JSON.")
+            "The algorithm that signs userinfo; by default userinfo is JSON without a signature.")
         backchannelLogoutURI = fields.nullable(
-            "backchannelLogoutURI", .text(.url), "Where it is told that a session has ended.")
+            "backchannelLogoutURI", .text(.url), "The URL to which logout tokens are posted.")
         claims = JSONObject(
             fields.map("claims", of: .any, "Claims of everybody in tokens for this client.").map { ($0.name, $0.value) }
         )

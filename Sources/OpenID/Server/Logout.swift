@@ -94,17 +94,17 @@ extension Issuer {
 extension OpenIDProvider {
     var logoutCall: Endpoint {
         let told = Schema.members(
-            [.required("client", .string, "Which client.")]
+            [.required("client", .string, "The client's ID.")]
                 + OutgoingMessage.Delivery.schema(beside: []).fields.map { .optional($0.name, $0.schema, $0.about) })
         return .control(
             "POST", "openid/logouts", "Ends a person's sessions at an issuer without a browser; clients are told.",
             reads: .body(LogoutOrder.self),
             answers: [
                 .json(
-                    "They have ended.",
+                    "The sessions have ended.",
                     .members([
-                        .required("sessions", .count, "How many."),
-                        .required("notifications", .sequence(of: told), "What became of the logout tokens."),
+                        .required("sessions", .count, "The number of sessions."),
+                        .required("notifications", .sequence(of: told), "The deliveries of the logout tokens."),
                     ])), .refusal(404, "noSuchIssuer", "There is no such issuer."),
                 .refusal(404, "noSuchAccount", "There is no such account."),
                 .refusal(404, "noSuchSession", "The person has no such session."),
@@ -121,8 +121,8 @@ extension OpenIDProvider {
 
         init(_ fields: inout Fields) {
             issuer = fields("issuer", .text(.nonEmpty), "The issuer's id.")
-            account = fields("account", .text(.nonEmpty), "Whose sessions end.")
-            session = fields.nullable("session", .text(.nonEmpty), "Only this session, by its `sid`.")
+            account = fields("account", .text(.nonEmpty), "The ID of the account whose sessions end.")
+            session = fields.nullable("session", .text(.nonEmpty), "The `sid` of the only session to end.")
         }
     }
 

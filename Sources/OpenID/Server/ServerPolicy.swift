@@ -59,12 +59,12 @@ struct ServerPolicy: SchemaObject {
         ).map(AuthorizationParameters.responseType)
         pkce = fields(
             "pkce", .choice(PKCEPolicy.self), default: .public,
-            "Which clients must use PKCE: public ones, all, or none.")
+            "The clients that must use PKCE: public ones, all, or none.")
         pkceMethods = fields(
             "pkceMethods", .set(of: .choice(["S256", "plain"])), default: ["S256"], "Methods of code_challenge.")
         redirectURIComparison = fields(
             "redirectURIComparison", .choice(RegisteredRedirectURI.Comparison.self), default: .exact,
-            "How redirect_uri is compared with what is registered.")
+            "The comparison of `redirect_uri` with the registered URIs.")
         isNamedInAnswers = fields(
             "issInAnswers", .boolean, default: true, "Whether authorization responses carry iss (RFC 9207).")
         codeReuseRevokes = fields(
@@ -72,7 +72,7 @@ struct ServerPolicy: SchemaObject {
             "Whether a code's second use revokes what the first brought.")
         refreshTokens = fields(
             "refreshTokens", .choice(RefreshTokens.self), default: .offlineAccess,
-            "When refresh tokens are given out: for the scope offline_access, always or never.")
+            "The condition for refresh tokens: the scope offline_access, always, or never.")
         rotatesRefreshTokens = fields(
             "refreshRotation", .boolean, default: true,
             "Whether a refresh token works once and brings the next; a second use revokes the grant.")
@@ -81,14 +81,14 @@ struct ServerPolicy: SchemaObject {
         let methods = fields(
             "tokenEndpointAuthMethods", .set(of: .choice(ClientAuthenticationMethod.self)),
             default: ClientAuthenticationMethod.allCases,
-            "How clients that register may authenticate, as the metadata lists it. Who asks for another way gets the first that suits. The clients of this file aren't bound to it."
+            "The authentication methods of clients that register, as the metadata lists them. A client that asks for another one gets the first that suits. Clients of this file aren't limited to them."
         )
         authenticationMethods = methods.isEmpty ? ClientAuthenticationMethod.allCases : methods
         hasSingleSignOn = fields(
             "singleSignOn", .boolean, default: true, "Whether a browser stays signed in from one client to the next.")
         acrValues = fields(
             "acrValues", .set(of: .text(.nonEmpty)), default: [],
-            "What can be asked for as acr; anything by default. The first is given to whoever asks for none.")
+            "The values of `acr` that can be requested; any by default. The first is given to requests without one.")
         registration = fields(
             "registration", .choice(Registration.self), default: .off,
             "Whether clients may register themselves (RFC 7591): all, those that send `registrationToken`, or none.")
@@ -98,7 +98,7 @@ struct ServerPolicy: SchemaObject {
         defaultsToWeb =
             fields(
                 "defaultApplicationType", .choice(["fitting", "web"]), default: "fitting",
-                "What a client is that registers without `application_type`: what suits its redirect URIs, or, as OpenID Connect has it, `web`, which refuses http."
+                "The type of a client that registers without `application_type`: the one that suits its redirect URIs, or `web`, as in OpenID Connect, which refuses http."
             ) == "web"
         clientMetadataDocuments = fields(
             "clientMetadataDocuments", .boolean, default: false,
@@ -130,10 +130,10 @@ struct ServerPolicy: SchemaObject {
         workloadPlatforms = fields.list(
             "workloadPlatforms", of: WorkloadPlatform.self, key: "issuer",
             "Platforms, such as Kubernetes, for whose tokens workloads get an access token here (RFC 7523).")
-        lifetimes = fields.object("lifetimes", Lifetimes.self, "How long things last.")
+        lifetimes = fields.object("lifetimes", Lifetimes.self, "The lifetimes.")
         paths = fields.object(
             "paths", EndpointPaths.self,
-            "Where the endpoints are, below the issuer; `../` leaves out the last part of its path.")
+            "The paths of the endpoints, below the issuer; `../` leaves out the last part of the issuer's path.")
     }
 
     private static let host = TextRule(
@@ -222,7 +222,8 @@ struct EndpointPaths: SchemaObject {
         pushedRequest = fields("pushedRequest", .text(rule), default: "/par", "Pushed authorization requests.")
         deviceAuthorization = fields(
             "deviceAuthorization", .text(rule), default: "/device_authorization", "Device authorization endpoint.")
-        device = fields("device", .text(rule), default: "/device", "Where a person enters a device's code.")
-        registration = fields("registration", .text(rule), default: "/register", "Where clients register themselves.")
+        device = fields("device", .text(rule), default: "/device", "The page on which a person enters a device's code.")
+        registration = fields(
+            "registration", .text(rule), default: "/register", "The endpoint at which clients register.")
     }
 }

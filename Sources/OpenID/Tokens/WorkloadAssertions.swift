@@ -20,7 +20,7 @@ struct WorkloadPlatform: SchemaObject {
     init(_ fields: inout Fields) {
         issuer = fields(
             "issuer", .text(.nonEmpty),
-            "What `iss` of the platform's tokens says; without `jwks`, the id of an issuer of this file, which plays the platform."
+            "The `iss` of the platform's tokens; without `jwks`, the id of an issuer of this file, which plays the platform."
         )
         let jwks = fields.nullable("jwks", .map(of: .any), "The platform's public keys, a JSON Web Key Set.")
         keys = jwks.map { KeySet(.object(JSONObject($0.map { ($0.name, $0.value) }))) }
