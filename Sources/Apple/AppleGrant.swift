@@ -80,7 +80,7 @@ struct MigrationToken: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns a person's grant to the client's app group.
+    /// Returns the grant that a person has given to the client's group of apps, which share one consent.
     func grant(_ account: String, to client: AppleDirectory.Client) -> AppleGrant? {
         find(AppleGrant.self, AppleGrant.key(account, team: client.team, group: client.group))
     }

@@ -154,7 +154,8 @@ extension AppleProvider {
             ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
     }
 
-    /// Returns the person with this `sub`. After a consent, the grant is found by it.
+    /// Returns the person with this `sub`: the one whose grant has it, or else one of the first accounts, whose `sub`
+    /// is computed.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         let known = world.read { tables -> KnownSubject? in
             guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)

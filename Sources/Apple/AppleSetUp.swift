@@ -83,7 +83,7 @@ extension AppleProvider {
             start.addFile("\(path).pub.pem", try key.publicPEM())
             return (
                 .object(JSONObject([("id", .string(id)), publicKey])),
-                "Its public half is the one of the app's own key, which stays where it is."
+                "Only the public half of the app's key is in the seed. The private half isn't copied."
             )
         }
         start.addFile("\(path).p8", try key.pem(), isPrivate: true)

@@ -35,7 +35,7 @@ extension AppleProvider {
                     .unsupportedGrantType, nil,
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(type))",
-                        expected: "authorization_code, refresh_token, or client_credentials for a transfer",
+                        expected: "authorization_code, refresh_token, or client_credentials to transfer an app",
                         "use one of these"))
             case nil:
                 throw AppleError(

@@ -93,7 +93,7 @@ package struct Project: SchemaObject {
             "oneAccountPerEmail", .boolean, default: true, "Whether an address belongs to one user only.")
         seededProtection = fields.optional(
             "emailEnumerationProtection", .boolean,
-            "Whether answers hide which addresses exist; by default as in projects made on the day that `asOf` names: since 15 September 2023 they do."
+            "Whether answers hide which addresses exist (e-mail enumeration protection). By default on, as in projects created since 15 September 2023, unless `asOf` is an earlier day."
         )
         hidesEmails = seededProtection ?? true
         providers = fields.object("providers", SignInMethods.self, "Sign-in methods.")

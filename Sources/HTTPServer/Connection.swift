@@ -171,7 +171,7 @@ struct Framing {
         declaredLength = lengths.first.flatMap { UInt64($0) }.map { Int(clamping: $0) } ?? 0
         announcesBody = declaredLength != 0 || !codings.isEmpty
         if !names {
-            issue = "the request has a header whose name holds white space or other characters that names can't"
+            issue = "the request has a header whose name contains white space or other forbidden characters"
         } else if hosts > 1 {
             issue = "the request has \(hosts) Host headers: send one"
         } else if needsHost, hosts == 0 {

@@ -264,7 +264,8 @@ package struct FormToken: Sendable {
         text = try archive.text(FormToken.name, orKeep: text)
     }
 
-    /// An ID of the daemon's run, or of that of all replicas together, from which the token can't be computed.
+    /// An ID of the daemon's run, or of all replicas' common run. It is a digest of the form token, which therefore
+    /// can't be computed from it.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
     /// The form's hidden field.

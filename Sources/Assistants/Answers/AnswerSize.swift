@@ -44,7 +44,8 @@ struct AnswerCutting {
 
     private static let listed = 10
 
-    /// The positions of shortened lists and maps; `nil` if only texts were cut, which show it themselves.
+    /// The positions of the lists and maps that were shortened; `nil` if there are none. Shortened texts aren't listed,
+    /// because they end with a mark.
     var notes: JSONValue? {
         guard !places.isEmpty else { return nil }
         let rest = places.count - AnswerCutting.listed

@@ -17,7 +17,7 @@ struct Page {
         self.name = name
         let more = Schema.Field.optional(
             "more", .boolean, "true: there are more\(goesOn ? ", with `last` as `after`" : ": narrow them down").")
-        let last = Schema.Field.optional("last", .string, "The ID of the last one here, where there are more.")
+        let last = Schema.Field.optional("last", .string, "The last element's ID, if there are more.")
         schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
     }
 

@@ -9,7 +9,7 @@ extension DaemonTools {
         return Tool(
             "order_outcome", title: "Order how a sign-in ends", .adds,
             "Decides how the next matching sign-in ends, without a page and a person: somebody approves, cancels, or there is an error. "
-                + "It holds for web, device and native sign-ins, once unless times "
+                + "The order is for web, device and native sign-ins, once unless `times` "
                 + "says otherwise.",
             arguments: .withWorld(call.fields), answers: call.answer.answered
         ) { arguments, _ throws(ToolFailure) in try post("outcomes", arguments, as: call.answer) }

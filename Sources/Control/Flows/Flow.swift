@@ -164,7 +164,7 @@ package struct Flow: Sendable {
         return waiting
     }
 
-    /// The number of exchanges that had been recorded before its last one: greater for more recent activity.
+    /// The position of the flow's last exchange in the recording: the greater, the more recent.
     package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step

@@ -268,7 +268,8 @@ func place(after id: String?, in known: [KnownExchange]) -> Int {
 struct RecordingAccount {
     /// The exchanges, in the order in which they were answered.
     let exchanges: [KnownExchange]
-    /// The IDs of the exchanges whose world has been removed or reset since: only refused ones are kept.
+    /// The IDs of the exchanges whose world was removed or reset after them. Of such a world, only refused exchanges
+    /// are kept.
     let gone: Set<String>
 
     /// Searches the exchanges that weren't searched before. That takes time, so don't call it on a worker.

@@ -11,7 +11,7 @@ package struct Evidence: Sendable, Equatable {
         case recorded
         /// A specification to which the provider keeps says so.
         case specified
-        /// Somebody describes the behaviour, without the real answer.
+        /// A public text describes the provider's behaviour without quoting a real answer.
         case reported
         /// Nothing public says; this behaviour was chosen.
         case chosen

@@ -202,7 +202,8 @@ package protocol ProtectsResources {
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 
-/// A provider that is played at the daemon's own name, at addresses from the seed.
+/// A provider with addresses below the daemon's own host name, which the seed sets, such as
+/// `http://localhost:9099/oidc/corp`.
 package protocol ExplainsOwnAddresses {
     /// Returns the refusal of a request at an address of the daemon's own that was meant for this provider: it says why
     /// nothing is served. Returns `nil` for any other request.

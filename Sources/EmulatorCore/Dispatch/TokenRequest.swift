@@ -24,7 +24,7 @@ package struct TokenDraft: Sendable {
     package let owner: KeyOwner
     /// The header's `typ`; `nil` for none.
     package let type: String?
-    /// The algorithm that signs it; `nil` for the first that the owner signs with.
+    /// The algorithm that signs the token; `nil` for the owner's first.
     package let algorithm: Algorithm?
     /// The client's secret, with which HS256 signs.
     package let secret: String?

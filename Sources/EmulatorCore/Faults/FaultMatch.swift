@@ -28,7 +28,7 @@ package struct FaultMatch: SchemaObject {
             .lowercased()
         path = fields.optional(
             "path", .text(FaultMatch.path),
-            "The path on that host, or without `host` a short address such as \"/oidc/corp/token\"; \"*\" stands for any characters."
+            "The path at `host`, or without `host` a path such as \"/oidc/corp/token\"; \"*\" stands for any characters."
         )
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")

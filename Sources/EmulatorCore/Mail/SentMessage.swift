@@ -228,8 +228,8 @@ package final class MailBudget: Sendable {
 
         var limit: Int { budget.limitOfInbox }
 
-        /// Returns whether so many bytes can be added; a small mail always can. The inbox's own messages don't count,
-        /// since they can be dropped.
+        /// Returns whether an inbox can take this many more bytes; a small mail always fits. The inbox's present
+        /// messages don't count, since they can be dropped.
         func hasRoom(for bytes: Int) -> Bool {
             let others = budget.bytes - held.load(ordering: .relaxed)
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)

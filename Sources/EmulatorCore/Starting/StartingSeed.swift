@@ -167,8 +167,8 @@ extension StartingSeed {
         }
     }
 
-    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs; with `app`, one
-    /// without. Of several, the first has the secret that the app's owner keeps.
+    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs. With `app`, the
+    /// client is an app on a device, which may have no secret.
     package mutating func addClient(
         _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {

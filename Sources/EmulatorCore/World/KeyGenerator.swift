@@ -221,7 +221,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Adds keys, none if they can't be made, and continues with the next.
+    /// Adds the keys that were made (none after a failure), and begins to make the next ones.
     private func add(_ keys: [NamedKey], as kind: Kind, _ algorithm: Algorithm) {
         let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
             state.isWorking = false

@@ -67,8 +67,8 @@ extension FirebaseCall {
         return session
     }
 
-    /// Returns the number that a code proves. The code works once. As in production, a test number's code works again
-    /// for a second factor.
+    /// Returns the phone number to which a valid code was sent. The code works once. As in production, the code of a
+    /// test number works again for a second factor.
     func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }

@@ -17,7 +17,7 @@ import Worlds
 /// The reCAPTCHA of a project or tenant, as in `recaptchaConfig` of its configuration.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/RecaptchaConfig>
 struct Recaptcha: Sendable {
-    /// What a token may be asked for.
+    /// The sign-in methods for which a reCAPTCHA token can be required.
     enum Provider: String, CaseIterable, Sendable {
         case password = "EMAIL_PASSWORD_PROVIDER"
         case phone = "PHONE_PROVIDER"

@@ -159,7 +159,7 @@ struct TenantProviders: SchemaObject {
         }
         differences += fields.family(
             OAuthIdpConfig.prefix, listedAs: "oidc.NAME", .part(of: SeededOpenIDProvider.self),
-            "An OpenID Connect provider; what isn't said is as in the project's of this name."
+            "An OpenID Connect provider; missing members are those of the project's provider with the same name."
         ).map { (id: $0.name, members: $0.value) }
         self.differences = differences
     }

@@ -56,7 +56,7 @@ struct InspectedItems: Sendable {
         }
     }
 
-    /// Returns a link to the person to whom the provider has given this ID.
+    /// Returns a link to the page of the person whose ID at the provider is `subject`.
     private func person(named subject: String) -> HTML {
         let id = providers.lazy.compactMap {
             ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)

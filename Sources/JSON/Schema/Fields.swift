@@ -78,7 +78,7 @@ package struct Fields {
         return (.object(Schema.Members(fields.described, family: fields.describedFamily, name: name)), sample)
     }
 
-    /// Whether an empty object is read, so that all members have their defaults.
+    /// Whether the object that is being read is empty, so that all members get their defaults.
     package var isEmpty: Bool { isReading && written.isEmpty }
 
     // MARK: - Members

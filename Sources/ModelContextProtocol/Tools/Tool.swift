@@ -112,7 +112,8 @@ package struct Tool: Sendable {
         return .object(object)
     }
 
-    /// Returns a schema without heading and dialect; the default dialect is 2020-12. The root must be an object, even if it is one of several objects.
+    /// Returns a schema without `title` and `$schema`; the default dialect is 2020-12. The root always has `"type":
+    /// "object"`, even if it allows several kinds of objects.
     private static func json(_ schema: Schema) -> JSONValue {
         var json = JSONObject([("type", "object")])
         json.merge(brief(schema.jsonSchema()).object ?? JSONObject())

@@ -82,7 +82,7 @@ package struct DeviceAuthorization: Row {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// The index by the person who has decided.
+    /// The index by the account of the person who has approved or refused the device.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account

@@ -123,8 +123,8 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
 }
 
 extension Exchange {
-    /// Returns why a client's token doesn't work, as a clause for a diagnosis. With `client`, it must also be that
-    /// client's.
+    /// Returns why a token doesn't work, as a clause for a diagnosis. With `client`, a token of another client doesn't
+    /// work, either.
     package func reason<Grant: OAuthGrant>(
         againstUsing text: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type, of client: String? = nil
     ) -> String {

@@ -233,7 +233,7 @@ extension ClientDescription {
     }
 }
 
-/// Whether a browser may be redirected to the URI. A web address names no user, because a browser takes
+/// Whether a browser may be redirected to the URI. A web address must not contain a user name, because a browser takes
 /// `http://127.0.0.1@evil.example/` for an address of `evil.example`.
 private func isAddress(_ uri: String) -> Bool {
     let scheme = uri.prefix { $0 != ":" }.lowercased()

@@ -136,7 +136,9 @@ struct TokenExchange: Sendable {
                 "invalid_target", Diagnosis("an ID token is for the client that asks: leave out audience and resource"))
         }
         guard requested != .refreshToken else {
-            throw OAuthRefusal("invalid_request", Diagnosis("a refresh token isn't given in exchange"))
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis("requested_token_type is a refresh token: none is issued by a token exchange"))
         }
     }
 

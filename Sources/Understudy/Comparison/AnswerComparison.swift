@@ -237,7 +237,7 @@ struct AnswerComparison {
     /// A body, as far as it can be compared.
     private enum Body {
         case none
-        /// A page for people, which looks otherwise here.
+        /// A page for people. Ours differ from the provider's.
         case page
         /// JSON, or the fields of a form.
         case value(JSONValue)

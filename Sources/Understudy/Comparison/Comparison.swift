@@ -110,7 +110,9 @@ package struct Comparison {
         }
         let ending = endpoint.authorizes ? ending(of: entry, from: index) : nil
         if endpoint.authorizes {
-            guard let ending else { return .skipped("a page for a person, which looks otherwise here") }
+            guard let ending else {
+                return .skipped("a page for people: this daemon's pages differ from the provider's")
+            }
             if let refusal = order(ending, at: endpoint.provider) { return .skipped(refusal) }
         } else if let reason = missingCredential(of: entry) {
             return .skipped(reason)

@@ -45,7 +45,7 @@ extension World {
         /// The family name.
         public var family: String
 
-        /// Makes a name of two parts.
+        /// Makes a person's name of a given name and a family name.
         public init(given: String, family: String) {
             self.given = given
             self.family = family

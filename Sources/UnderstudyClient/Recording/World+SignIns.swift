@@ -9,7 +9,7 @@ extension World {
             case signedIn
             /// The provider refused a request.
             case refused
-            /// The person refused, or was ordered to.
+            /// The person cancelled the sign-in, or an order made them cancel it.
             case cancelled
             /// An ordered fault made it fail.
             case faulted

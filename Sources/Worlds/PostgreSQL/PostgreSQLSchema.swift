@@ -83,7 +83,8 @@ enum PostgreSQLSchema {
     )
     static let has = statement("has", "SELECT 1 FROM understudy_worlds WHERE name = $1")
     static let count = statement("count", "SELECT count(*) FROM understudy_worlds")
-    /// Notes a use of worlds. A world that is being changed now is skipped, since the change notes one, too.
+    /// Records that a world is in use now. A world that is being changed is skipped, since a change records that as
+    /// well.
     static let use = statement(
         "use",
         """

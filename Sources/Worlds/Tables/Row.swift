@@ -15,8 +15,8 @@ package protocol Row: Codable, Sendable {
 
 /// The declaration of a table: its name, its indexes, and when its rows expire.
 package struct Table<R: Row>: Sendable {
-    /// A unique name, made of the row's provider and what it is, such as `github.token`. Archives keep its rows under
-    /// this name.
+    /// The table's unique name: the provider and the kind of row, such as `github.token`. Archives keep the table's
+    /// rows under this name.
     package let name: String
     /// The number of rows above which the oldest are removed. The default is enough for a million sign-ins.
     package let limit: Int

@@ -10,7 +10,7 @@ struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
-    /// The replica that plays them, if one has begun.
+    /// The replica that plays the scenarios, if one has begun.
     fileprivate var replica: Int?
     /// A heartbeat of that replica: it counts up while the scenarios are played.
     fileprivate var beat = 0
