@@ -36,6 +36,23 @@ struct ControlHostileInputTests {
         #expect(try fixture.client.get("\(FaultFixture.api)/health").status == 200)
     }
 
+    @Test("a pattern has few stars, because it is compared with many texts")
+    func patterns() throws {
+        let fixture = try FaultFixture()
+        let (few, many) = (String(repeating: "*a", count: 16), String(repeating: "*a", count: 17))
+        let long = "*" + String(repeating: "a", count: 256)
+        for (path, isTaken) in [(few, true), (many, false), (long, false), (String(long.dropFirst()), true)] {
+            for query in [
+                "requests?path=\(path)", "requests?host=\(path)", "requests?world=\(path)", "mail?to=\(path)",
+            ] {
+                let answer = try fixture.client.get("\(FaultFixture.api)/\(query)")
+                #expect(answer.status == (isTaken ? 200 : 400), "\(query): \(answer)")
+            }
+            let answer = try fixture.client.post("\(FaultFixture.api)/verify", json: ["path": path])
+            #expect(answer.status == (isTaken ? 409 : 400), "\(answer)")
+        }
+    }
+
     @Test(
         "queries of the recording",
         arguments: [

@@ -33,8 +33,8 @@ struct MailQuery: Sendable {
 
         init(_ fields: inout Fields) {
             to = fields.optional(
-                "to", .text(.nonEmpty), "An address or a phone number; \"*\" stands for any characters.")
-            from = fields.optional("from", .text(.nonEmpty), "The same for who sent it.")
+                "to", .text(.pattern), "An address or a phone number; \"*\" stands for any characters.")
+            from = fields.optional("from", .text(.pattern), "The same for the sender.")
             text = fields.optional("text", .text(.nonEmpty), "A text in the mail's text or HTML, in any case.")
             subject = fields.optional("subject", .text(.nonEmpty), "A text in the subject, in any case.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")

@@ -26,8 +26,8 @@ struct Criteria: SchemaObject {
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
         host = fields.optional(
-            "host", .text(.nonEmpty), "The provider's host; \"*\" stands for any characters.")?.lowercased()
-        path = fields.optional("path", .text(.nonEmpty), "The path; \"*\" stands for any characters.")
+            "host", .text(.pattern), "The provider's host; \"*\" stands for any characters.")?.lowercased()
+        path = fields.optional("path", .text(.pattern), "The path; \"*\" stands for any characters.")
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         let status = fields.optional(

@@ -52,7 +52,7 @@ extension ControlAPI {
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of exchanges to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
-                "world", .text(.nonEmpty), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
+                "world", .text(.pattern), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
         }
 
         /// Returns the query with the position in the header of an event stream that is resumed.
@@ -91,7 +91,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             worlds = fields.optional(
-                "world", .text(.nonEmpty), "The recordings of all worlds of this name; \"*\" stands for any characters."
+                "world", .text(.pattern), "The recordings of all worlds of this name; \"*\" stands for any characters."
             )
         }
     }

@@ -23,6 +23,14 @@ package struct TextRule: Sendable {
     package static let nonEmpty = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
     ) { !$0.isEmpty && $0.utf8.count <= longest }
+    /// A text in which `*` stands for any characters. It has few of them, because it is compared with many texts.
+    package static let pattern = TextRule(
+        about: "a string that isn't empty, of at most 8,192 bytes, or 256 with \"*\", of which it may have 16",
+        pattern: ".+"
+    ) { text in
+        let stars = text.utf8.count { $0 == UInt8(ascii: "*") }
+        return !text.isEmpty && text.utf8.count <= (stars == 0 ? longest : 256) && stars <= 16
+    }
     /// A token, a callback URL or a similar text.
     package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 1 << 15
