@@ -128,7 +128,7 @@ extension FacebookProvider {
     ) -> GraphError {
         let (message, subcode): (String, Int64?) =
             switch failure {
-            case .unknown, .otherClient, .noAccount: ("Invalid verification code format.", 36008)
+            case .unknown, .otherClient, .noAccount: (GraphError.wrongCode, nil)
             case .used: ("This authorization code has been used.", 36009)
             case .expired: ("This authorization code has expired.", 36007)
             case .redirectURIMismatch:

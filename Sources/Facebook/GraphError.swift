@@ -26,6 +26,9 @@ struct GraphError: Error, Sendable {
     var isTransient = false
     var diagnosis: Diagnosis
 
+    /// The message for a code that the app didn't get. The error has no subcode.
+    static let wrongCode = "Invalid verification code format."
+
     private static let trace = "AUnderstudyTraceUndrstd"
 
     private var object: JSONObject {
@@ -58,6 +61,7 @@ struct GraphError: Error, Sendable {
             switch (code, subcode, status) {
             case (190, _, _): "invalid_token"
             case (100, 36007?, _), (100, 36008?, _), (100, 36009?, _): "invalid_code"
+            case (100, nil, _) where message == GraphError.wrongCode: "invalid_code"
             case (_, _, 404): "not_found"
             default: "invalid_request"
             }

@@ -88,21 +88,22 @@ struct FacebookTests {
         let used = code(try dialog())
         _ = try token(["code": used])
         let fresh = code(try dialog())
-        for (changes, number, text) in [
-            (["code": "x"], 100, "Invalid verification code format."),
-            (["code": used], 100, "This authorization code has been used."),
+        for (changes, number, subcode, text) in [
+            (["code": "x"], 100, nil, "Invalid verification code format."),
+            (["code": used], 100, 36009, "This authorization code has been used."),
             (
-                ["code": fresh, "redirect_uri": "https://x/"], 100,
+                ["code": fresh, "redirect_uri": "https://x/"], 100, 36008,
                 "Error validating verification code. Please make sure"
             ),
-            (["code": fresh, "client_secret": "x"], 1, "Error validating client secret."),
-            (["client_id": "x"], 101, "Error validating application."),
-            (["client_id": nil], 101, "Missing client_id parameter."),
-        ] as [([String: String?], Int, String)] {
+            (["code": fresh, "client_secret": "x"], 1, nil, "Error validating client secret."),
+            (["client_id": "x"], 101, nil, "Error validating application."),
+            (["client_id": nil], 101, nil, "Missing client_id parameter."),
+        ] as [([String: String?], Int, Int?, String)] {
             let answer = try token(changes)
             #expect(answer.status == 400)
             let error = answer.json["error"] as? [String: Any]
             #expect(error?["code"] as? Int == number)
+            #expect(error?["error_subcode"] as? Int == subcode)
             #expect(error?["type"] as? String == "OAuthException")
             #expect(answer.message.hasPrefix(text))
             #expect(!answer.diagnosis.isEmpty)
