@@ -281,6 +281,12 @@ struct RESTTests {
                 """
             ),
             ("{viewer{login}", #"{"errors":[{"locations":[],"message":"Unexpected end of document"}]}"#),
+            (
+                "{viewer{a:{login}}}",
+                """
+                {"errors":[{"locations":[{"line":1,"column":11}],"message":"Parse error on \\"{\\" (LCURLY) at [1, 11]"}]}
+                """
+            ),
         ])
     func graphQLErrors(query: String, errors: String) throws {
         let answer = try fixture.call("POST", "/graphql", token: fixture.token(), json: ["query": query])

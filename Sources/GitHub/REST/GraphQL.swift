@@ -20,25 +20,29 @@ extension GitHubProvider {
         }
         let operation: GraphQLOperation
         do throws(GraphQLError) { operation = try GraphQLOperation(text) } catch { return refusal([error]) }
+        let user = UserDocument(account, call.base).full(isPrivate: false)
         var errors: [GraphQLError] = []
+        func add(_ error: @autoclosure () -> GraphQLError) {
+            if errors.count < errorLimit { errors.append(error()) }
+        }
         var data = JSONObject()
         for selection in operation.selections {
             let path = [operation.name, selection.name]
             guard selection.field == "viewer" else {
-                errors.append(.undefined(selection, on: "Query", at: path))
+                add(.undefined(selection, on: "Query", at: path))
                 continue
             }
             var viewer = JSONObject()
             for inner in selection.selections {
                 let path = path + [inner.name]
-                if let value = field(inner.field, of: account, call) {
+                if let value = field(inner.field, of: user) {
                     viewer[inner.name] = value
-                    if !inner.selections.isEmpty { errors.append(.scalar(inner, at: path)) }
+                    if !inner.selections.isEmpty { add(.scalar(inner, at: path)) }
                 } else {
-                    errors.append(.undefined(inner, on: "User", at: path))
+                    add(.undefined(inner, on: "User", at: path))
                 }
             }
-            if selection.selections.isEmpty { errors.append(.bare(selection, at: path)) }
+            if selection.selections.isEmpty { add(.bare(selection, at: path)) }
             data[selection.name] = .object(viewer)
         }
         return errors.isEmpty ? .ok(["data": .object(data)] as JSONValue) : refusal(errors)
@@ -50,7 +54,7 @@ extension GitHubProvider {
     /// Returns the refusal of a query: GitHub lists all errors of one that it can parse.
     private static func refusal(_ errors: [GraphQLError]) -> RESTAnswer {
         graphQLErrors(
-            errors.prefix(errorLimit).map(\.json),
+            errors.map(\.json),
             Diagnosis(expected: "viewer and its scalar fields", errors.first?.message ?? ""), errors.first?.message)
     }
 
@@ -66,8 +70,8 @@ extension GitHubProvider {
         return answer
     }
 
-    private static func field(_ name: String, of account: Account, _ call: RESTCall) -> JSONValue? {
-        let user = UserDocument(account, call.base).full(isPrivate: false)
+    /// Returns the value of a field of `User`; `nil` if it isn't served. `user` is the document of `GET /user`.
+    private static func field(_ name: String, of user: JSONObject) -> JSONValue? {
         switch name {
         case "__typename": return "User"
         case "login", "name", "company", "location", "bio": return user[name]
@@ -206,9 +210,8 @@ struct GraphQLSelection: Sendable {
             var field = token
             if tokens.first?.text == ":" {
                 tokens = tokens.dropFirst()
-                guard let aliased = tokens.popFirst(), aliased.isName else {
-                    throw GraphQLError(unexpected: tokens.first)
-                }
+                let aliased = tokens.popFirst()
+                guard let aliased, aliased.isName else { throw GraphQLError(unexpected: aliased) }
                 field = aliased
             }
             let inner = tokens.first?.text == "{" ? try set(&tokens, depth: depth + 1) : []
