@@ -143,12 +143,13 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 refusals by gone worlds, and of these the last $2 bytes.
+    /// Keeps the last $1 refusals by gone worlds, and of these the last $2 bytes. PostgreSQL runs a subquery that is
+    /// compared by `<=` once; one behind `IN` it may run again for each row.
     static let trimGone = statement(
         "trim_gone",
         """
-        DELETE FROM understudy_exchanges WHERE gone AND number IN (
-            SELECT number FROM (
+        DELETE FROM understudy_exchanges WHERE gone AND number <= (
+            SELECT max(number) FROM (
                 SELECT number, row_number() OVER latest AS place, sum(size) OVER latest AS total
                 FROM understudy_exchanges WHERE gone WINDOW latest AS (ORDER BY number DESC)) AS kept
             WHERE place > $1 OR total > $2::bigint)
