@@ -182,43 +182,54 @@ struct ConnectionTests {
         #expect(server.counters.open == 0)
     }
 
-    static let malformedRequests: [(String, Int)] = [
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9223372036854775808\r\n\r\n", 413),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n", 413),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
-        ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n", 413),
-        (
+    /// A request, which is shown by its beginning: some are hundreds of kilobytes long.
+    struct MalformedRequest: CustomTestStringConvertible {
+        let text: String
+        let status: Int
+
+        init(_ text: String, _ status: Int) { (self.text, self.status) = (text, status) }
+
+        var testDescription: String { "\(text.prefix(120).debugDescription) → \(status)" }
+    }
+
+    static let malformedRequests = [
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9223372036854775808\r\n\r\n", 413),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n", 413),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        MalformedRequest("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
+        MalformedRequest(
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n", 413),
+        MalformedRequest(
             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "2;a=\(String(repeating: "x", count: 200_000))\r\n{}\r\n0\r\n\r\n", 400
         ),
-        ("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\n folded: first\r\nHost: x\r\n\r\n", 400),
-        ("GET /\r\n\r\n", 400),
-        ("GET / HTTP/9.9\r\nHost: x\r\n\r\n", 505),
-        ("GET /\(String(repeating: "a", count: 400_000)) HTTP/1.1\r\nHost: x\r\n\r\n", 414),
-        ("GET / HTTP/1.1\r\nHost: x\r\n\(String(repeating: "X: y\r\n", count: 20_000))\r\n", 431),
+        MalformedRequest("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        MalformedRequest("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400),
+        MalformedRequest("GET / HTTP/1.1\r\n folded: first\r\nHost: x\r\n\r\n", 400),
+        MalformedRequest("GET /\r\n\r\n", 400),
+        MalformedRequest("GET / HTTP/9.9\r\nHost: x\r\n\r\n", 505),
+        MalformedRequest("GET /\(String(repeating: "a", count: 400_000)) HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        MalformedRequest("GET / HTTP/1.1\r\nHost: x\r\n\(String(repeating: "X: y\r\n", count: 20_000))\r\n", 431),
     ]
 
     @Test(
         "a malformed request is refused once, with a diagnosis",
         .enabled(if: Machine.isLinux, "libmicrohttpd's own pages can only be replaced on Linux"),
         arguments: malformedRequests)
-    func malformed(request: String, status: Int) throws {
+    func malformed(request: MalformedRequest) throws {
         let server = try start()
         let wire = try Wire(port: Int(server.port))
-        wire.send(request)
+        wire.send(request.text)
         let text = String(decoding: wire.rest(), as: UTF8.self)
-        #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(text)")
+        #expect(text.hasPrefix("HTTP/1.1 \(request.status) "), "\(text)")
         for word in ["HTTP/1.1 ", "Understudy-Diagnosis:", "Understudy-Request:", "Content-Length:"] {
             #expect(text.components(separatedBy: word).count == 2, "\(word) in \(text)")
         }
