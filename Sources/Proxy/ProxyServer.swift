@@ -73,7 +73,7 @@ final class ProxyState: Sendable {
     private let listening = Atomic<Int>(0)
     private let limit: Int
     /// The connections that haven't sent a whole request yet, the oldest first.
-    private let unheard = Mutex<[Int32]>([])
+    private let awaitingRequest = Mutex<[Int32]>([])
     private let refused: RefusedConnections
     private let refusedCount = Atomic<UInt64>(0)
 
@@ -123,18 +123,18 @@ final class ProxyState: Sendable {
                 continue
             }
             let present = count.add(1, ordering: .relaxed).newValue
-            guard present <= limit || present <= limit + ProxyState.surplus && closeOldestUnheard() else {
+            guard present <= limit || present <= limit + ProxyState.surplus && closeOldestAwaitingRequest() else {
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "all \(limit) tunnels are in use")
                 continue
             }
-            unheard.withLock { $0.append(descriptor) }
+            awaitingRequest.withLock { $0.append(descriptor) }
             let isStarted = WorkThread.start { [self] in
                 Tunnel(descriptor, self).run()
                 finish(descriptor, of: count)
             }
             if !isStarted {
-                heard(descriptor)
+                removeAwaitingRequest(descriptor)
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "the system gives no more threads")
             }
@@ -145,14 +145,14 @@ final class ProxyState: Sendable {
     private static let surplus = 16
 
     /// Notes that a connection has sent a whole request, or has ended.
-    func heard(_ descriptor: Int32) { unheard.withLock { $0.removeAll { $0 == descriptor } } }
+    func removeAwaitingRequest(_ descriptor: Int32) { awaitingRequest.withLock { $0.removeAll { $0 == descriptor } } }
 
     /// Refuses the oldest connection that hasn't sent a whole request, so that silent clients can't keep the others out.
     /// Returns `false` if there is none.
-    private func closeOldestUnheard() -> Bool {
-        unheard.withLock { unheard in
-            guard !unheard.isEmpty else { return false }
-            let oldest = unheard.removeFirst()
+    private func closeOldestAwaitingRequest() -> Bool {
+        awaitingRequest.withLock { descriptors in
+            guard !descriptors.isEmpty else { return false }
+            let oldest = descriptors.removeFirst()
             let refusal = Refusal(
                 503, "Service Unavailable",
                 "no request came, and all \(limit) tunnels are in use: another client got this one")

@@ -15,7 +15,7 @@ struct Tunnel {
 
     func run() {
         let read = readHead()
-        state.heard(client)
+        state.removeAwaitingRequest(client)
         guard let head = read else { return }
         do throws(Refusal) {
             let request = try ProxyRequest(head)
