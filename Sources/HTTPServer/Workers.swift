@@ -188,11 +188,15 @@ final class Workers: Sendable {
         // The worker of a resumed connection runs once more, so that its answer is sent. A connection that was about to
         // be suspended is found in the next round. This ends 200 ms after the last answer, and after two seconds at most.
         let end = ContinuousClock.now.advanced(by: .seconds(2))
-        var (last, left) = (ContinuousClock.now.advanced(by: .milliseconds(200)), inFlight.load(ordering: .relaxed))
-        while inFlight.load(ordering: .relaxed) > 0 && ContinuousClock.now < last || !suspensions.areResumed {
+        var progressDeadline = ContinuousClock.now.advanced(by: .milliseconds(200))
+        var previousCount = inFlight.load(ordering: .relaxed)
+        while true {
             let count = inFlight.load(ordering: .relaxed)
-            if count < left { last = min(end, ContinuousClock.now.advanced(by: .milliseconds(200))) }
-            left = count
+            if count < previousCount {
+                progressDeadline = min(end, ContinuousClock.now.advanced(by: .milliseconds(200)))
+            }
+            previousCount = count
+            guard count > 0 && ContinuousClock.now < progressDeadline || !suspensions.areResumed else { break }
             for transaction in suspensions.transactions where transaction.isWaiting {
                 transaction.resume(with: refuse(503, Workers.stopping, transaction.target))
             }
