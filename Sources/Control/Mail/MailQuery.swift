@@ -6,9 +6,9 @@ import Time
 /// The conditions of `GET mail` on messages.
 struct MailQuery: Sendable {
     /// A recipient in lower case; `*` stands for any characters.
-    let recipient: String?
+    let recipient: Glob?
     /// A sender in the header or the envelope, in lower case; `*` stands for any characters.
-    let sender: String?
+    let sender: Glob?
     /// A text in the subject.
     let subject: TextSearch?
     /// A text in the mail's text or HTML.
@@ -56,8 +56,8 @@ struct MailQuery: Sendable {
     init(_ parameters: Parameters, resumedAfter header: String?, isMasked: Bool) throws(ControlRefusal) {
         self.isMasked = isMasked
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
-        recipient = parameters.to.map { $0.replacing(" ", with: "+").lowercased() }
-        sender = parameters.from.map { $0.replacing(" ", with: "+").lowercased() }
+        recipient = parameters.to.map { Glob($0.replacing(" ", with: "+").lowercased()) }
+        sender = parameters.from.map { Glob($0.replacing(" ", with: "+").lowercased()) }
         subject = parameters.subject.map { TextSearch($0) }
         text = parameters.text.map { TextSearch($0) }
         kind = parameters.kind
@@ -82,10 +82,10 @@ struct MailQuery: Sendable {
             return wanted.isFound(in: mask?.apply(to: text) ?? text)
         }
         if let subject, !holds(row.message.subject, subject) { return false }
-        if let recipient, !row.recipients.contains(where: { Glob.matches(recipient, $0) }) { return false }
+        if let recipient, !row.recipients.contains(where: { recipient.matches($0) }) { return false }
         if let sender {
             let senders = [row.message.from.address, row.message.envelope.from].map { $0.lowercased() }
-            guard senders.contains(where: { Glob.matches(sender, $0) }) else { return false }
+            guard senders.contains(where: { sender.matches($0) }) else { return false }
         }
         guard let text else { return true }
         let content = row.content(in: world)
@@ -102,7 +102,7 @@ struct MailQuery: Sendable {
 
     private func candidates(in world: World) -> [InboxMessage] {
         let after = after ?? 0
-        guard let recipient, !recipient.contains("*") else { return world.read { $0.messages(after: after) } }
-        return world.read { $0.messages(to: recipient) }.filter { $0.number > after }
+        guard let recipient, !recipient.isPattern else { return world.read { $0.messages(after: after) } }
+        return world.read { $0.messages(to: recipient.text) }.filter { $0.number > after }
     }
 }

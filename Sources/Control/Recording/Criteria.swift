@@ -5,9 +5,8 @@ import Recordings
 
 /// Conditions on exchanges: the query of `GET requests`, and an expectation of `POST verify`.
 struct Criteria: SchemaObject {
-    let host: String?
-    /// The path; `*` stands for any characters.
-    let path: String?
+    let host: Glob?
+    let path: Glob?
     let method: String?
     let client: String?
     /// The status: `401`, or `4xx`.
@@ -26,8 +25,9 @@ struct Criteria: SchemaObject {
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
         host = fields.optional(
-            "host", .text(.pattern), "The provider's host; \"*\" stands for any characters.")?.lowercased()
-        path = fields.optional("path", .text(.pattern), "The path; \"*\" stands for any characters.")
+            "host", .text(.pattern), "The provider's host; \"*\" stands for any characters."
+        ).map { Glob($0.lowercased()) }
+        path = fields.optional("path", .text(.pattern), "The path; \"*\" stands for any characters.").map { Glob($0) }
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         let status = fields.optional(
@@ -57,16 +57,16 @@ struct Criteria: SchemaObject {
     func differences(_ known: KnownExchange, _ fieldsSent: SentFields = SentFields()) -> [String] {
         let exchange = known.exchange
         var differences: [String] = []
-        func compare(_ name: String, _ expected: String?, _ found: String?, isPattern: Bool = false) {
+        func compare(
+            _ name: String, _ expected: String?, _ found: String?, by matches: ((String) -> Bool)? = nil
+        ) {
             guard let expected else { return }
-            let fits = found.map { isPattern ? Glob.matches(expected, $0) : $0 == expected } ?? false
-            if !fits {
-                let expected = Place.shortened(expected, to: 200)
-                differences.append("\(name): expected \(expected), was \(Place.shortened(found ?? "none", to: 200))")
-            }
+            if let found, matches?(found) ?? (found == expected) { return }
+            let (wanted, was) = (Place.shortened(expected, to: 200), Place.shortened(found ?? "none", to: 200))
+            differences.append("\(name): expected \(wanted), was \(was)")
         }
-        compare("host", host, exchange.host, isPattern: true)
-        compare("path", path, exchange.path, isPattern: true)
+        compare("host", host?.text, exchange.host, by: host?.matches)
+        compare("path", path?.text, exchange.path, by: path?.matches)
         compare("method", method, exchange.request.method)
         compare("client", client, known.client)
         compare("flow", flow, known.flow)

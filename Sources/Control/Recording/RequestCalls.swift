@@ -39,7 +39,7 @@ extension ControlAPI {
         let count: Int
         let isHAR: Bool
         /// The names of the worlds; `nil` means the request's own.
-        let worlds: String?
+        let worlds: Glob?
 
         init(_ fields: inout Fields) {
             criteria = Criteria(query: &fields)
@@ -52,7 +52,8 @@ extension ControlAPI {
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of exchanges to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
-                "world", .text(.pattern), "Exchanges of all worlds of this name; \"*\" stands for any characters.")
+                "world", .text(.pattern), "Exchanges of all worlds of this name; \"*\" stands for any characters."
+            ).map { Glob($0) }
         }
 
         /// Returns the query with the position in the header of an event stream that is resumed.
@@ -87,12 +88,12 @@ extension ControlAPI {
     }
 
     private struct RemovalQuery: SchemaObject {
-        let worlds: String?
+        let worlds: Glob?
 
         init(_ fields: inout Fields) {
             worlds = fields.optional(
                 "world", .text(.pattern), "The recordings of all worlds of this name; \"*\" stands for any characters."
-            )
+            ).map { Glob($0) }
         }
     }
 
@@ -200,14 +201,14 @@ extension ControlAPI {
             return Response(status: 204)
         }
         guard !exchange.world.recording.isShared else {
-            try worlds.budget.recordings.clearShared(forgetting: true) { Glob.matches(pattern, $0) }
-            if pattern == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
+            try worlds.budget.recordings.clearShared(forgetting: true) { pattern.matches($0) }
+            if pattern.text == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
             return Response(status: 204)
         }
-        for entry in worlds.all where Glob.matches(pattern, entry.world.name) {
+        for entry in worlds.all where pattern.matches(entry.world.name) {
             try entry.world.recording.clear(forgetting: true)
         }
-        if pattern == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
+        if pattern.text == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
         return Response(status: 204)
     }
 
@@ -273,8 +274,8 @@ struct RecordingAccount {
     let gone: Set<String>
 
     /// Searches the exchanges that weren't searched before. That takes time, so don't call it on a worker.
-    init(_ worlds: WorldRegistry, named pattern: String = "*") {
-        let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { Glob.matches(pattern, $0.world) }
+    init(_ worlds: WorldRegistry, named pattern: Glob = Glob("*")) {
+        let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { pattern.matches($0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
         self.gone = Set(gone.map(\.id))
         for recording in worlds.recordings(named: pattern) { all += recording.known().exchanges }
@@ -289,16 +290,16 @@ struct RecordingAccount {
 
 extension WorldRegistry {
     /// Returns the recordings of the worlds whose names match.
-    fileprivate func recordings(named pattern: String) -> [Recording] {
+    fileprivate func recordings(named pattern: Glob) -> [Recording] {
         if let shared = budget.recordings.sharedRecordings {
-            return shared.filter { Glob.matches(pattern, $0.world) }
+            return shared.filter { pattern.matches($0.world) }
         }
-        return all.map(\.world).filter { Glob.matches(pattern, $0.name) }.map(\.recording)
+        return all.map(\.world).filter { pattern.matches($0.name) }.map(\.recording)
     }
 }
 
 extension ControlAPI {
-    func answer(_ query: Query, of names: String) -> Response {
+    func answer(_ query: Query, of names: Glob) -> Response {
         let account = RecordingAccount(worlds, named: names)
         let found = find(query, in: account.exchanges)
         let page = page(found, query)

@@ -16,7 +16,11 @@ package struct EndpointCatalog: Sendable {
         /// A few words for a request to the endpoint: "redeem a code". `nil` if it isn't part of a sign-in.
         package let title: String?
         /// The endpoint's paths at the daemon's own name.
-        fileprivate let shortPaths: [String]
+        fileprivate let shortPaths: [Glob]
+        /// The host, and the path with that of the endpoint of which this one is a part, as an order's are compared
+        /// with them.
+        fileprivate let hostPattern: Glob?
+        private let pathPatterns: [Glob]
 
         /// Makes the entry of an endpoint; `nil` if no fault can be ordered for it.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
@@ -31,17 +35,22 @@ package struct EndpointCatalog: Sendable {
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
             title = endpoint.title
             let place = path
-            shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } } ?? []
+            shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } }?.map { Glob($0) } ?? []
+            hostPattern = host.map { Glob($0) }
+            pathPatterns = ([path] + (traits.partOf.map { [$0] } ?? [])).map { Glob($0) }
         }
 
         /// The method with the address: `POST appleid.apple.com/auth/token`.
         package var name: String { "\(method) \(host ?? "")\(path)" }
 
-        func takes(path pattern: String) -> Bool {
-            Glob.overlap(pattern, path) || traits.partOf.map { Glob.overlap(pattern, $0) } ?? false
-        }
+        func takes(path pattern: Glob) -> Bool { pathPatterns.contains { pattern.overlaps($0) } }
 
-        func takes(shortPath pattern: String) -> Bool { shortPaths.contains { Glob.overlap(pattern, $0) } }
+        func takes(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
+
+        /// The bytes of the patterns, each of which is compared byte by byte with an order's.
+        fileprivate var patternBytes: Int {
+            (pathPatterns + shortPaths).filter(\.isPattern).reduce(0) { $0 + $1.length }
+        }
     }
 
     package let entries: [Entry]
@@ -50,9 +59,7 @@ package struct EndpointCatalog: Sendable {
 
     package init(providers: [any Provider]) {
         entries = providers.flatMap { EndpointCatalog.entries(of: $0) }
-        patternBytes = entries.reduce(0) { sum, entry in
-            ([entry.path] + entry.shortPaths).filter(Glob.isPattern).reduce(sum) { $0 + $1.utf8.count }
-        }
+        patternBytes = entries.reduce(0) { $0 + $1.patternBytes }
     }
 
     /// The most comparisons of two bytes, and of two paths, that the orders of a seed may need: about a second.
@@ -71,8 +78,9 @@ package struct EndpointCatalog: Sendable {
                     message: "a world has \(limit) \(name) at most, and these are \(list.count)")
             ]
         }
-        let patterns = seed.writtenFaults.compactMap { $0["match"]?["path"]?.string }.filter(Glob.isPattern)
-        let bytes = patterns.reduce(0) { $0 + $1.utf8.count }.multipliedReportingOverflow(by: patternBytes)
+        let patterns = seed.writtenFaults.compactMap { $0["match"]?["path"]?.string }.map { Glob($0) }
+        let bytes = patterns.filter(\.isPattern).reduce(0) { $0 + $1.length }.multipliedReportingOverflow(
+            by: patternBytes)
         let paths = seed.writtenFaults.count * entries.count
         guard !bytes.overflow, bytes.partialValue <= EndpointCatalog.comparisons.bytes,
             paths <= EndpointCatalog.comparisons.paths
@@ -164,14 +172,14 @@ package struct EndpointCatalog: Sendable {
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
             return [Issue(place[name] ?? place, "\(name) is a mail's: it goes with smtp, which is missing")]
         }
-        let atHost = entries.filter { match.takes(host: $0.host) }
+        let atHost = entries.filter { match.takes(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
-            let hint = Spelling.hint(match.host ?? "", among: hosts)
+            let hint = Spelling.hint(match.host?.text ?? "", among: hosts)
             return [
                 Issue(
                     place["host"] ?? place,
-                    "no such host is played: \(Diagnosis.quote(match.host ?? ""))"
+                    "no such host is played: \(Diagnosis.quote(match.host?.text ?? ""))"
                         + (hint.isEmpty ? "; these are: \(hosts.joined(separator: ", "))" : hint))
             ]
         }
@@ -179,7 +187,7 @@ package struct EndpointCatalog: Sendable {
         guard !atPath.isEmpty else {
             let short = shortPaths(like: match)
             let paths = short.isEmpty ? atHost.map(\.path) : short
-            let hint = Spelling.hint(match.path ?? "", among: paths)
+            let hint = Spelling.hint(match.path?.text ?? "", among: paths)
             let known = Set(paths).sorted().prefix(12).joined(separator: ", ")
             return [
                 Issue(
@@ -223,11 +231,11 @@ package struct EndpointCatalog: Sendable {
 
     /// Returns the short addresses whose first segment is that of the order's path, if it has no wildcard and no host.
     private func shortPaths(like match: FaultMatch) -> [String] {
-        guard match.host == nil, let path = match.path, !path.contains("*") else { return [] }
-        let first = path.split(separator: "/").first
-        return entries.flatMap(\.shortPaths).filter { short in
+        guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
+        let first = path.text.split(separator: "/").first
+        return entries.flatMap { $0.shortPaths.map(\.text) }.filter { short in
             let segment = short.split(separator: "/").first
-            return segment == first && segment != ".well-known" || short == path
+            return segment == first && segment != ".well-known" || short == path.text
         }
     }
 

@@ -122,10 +122,10 @@ extension Inspector {
     private func faultRow(_ exchange: Exchange, _ fault: Fault, _ played: [Scenario]) -> HTML.Row {
         let match = fault.match
         let entry = control.catalog.entries.first { entry in
-            entry.path == match.path && entry.host == match.host && entry.method == match.method
+            entry.path == match.path?.text && entry.host == match.host?.text && entry.method == match.method
         }
-        let envelope = [match.from.map { "from \($0)" }, match.to.map { "to \($0)" }].compactMap { $0 }
-        let address = [match.method, (match.host ?? "") + (match.path ?? "")].compactMap { $0 }
+        let envelope = [match.from.map { "from \($0.text)" }, match.to.map { "to \($0.text)" }].compactMap { $0 }
+        let address = [match.method, (match.host?.text ?? "") + (match.path?.text ?? "")].compactMap { $0 }
         let name = match.smtp == nil ? address.joined(separator: " ") : envelope.joined(separator: ", ")
         let owner = providers.first { $0.name == entry?.provider }?.facts.title
         let place =

@@ -27,10 +27,11 @@ package struct TextRule: Sendable {
     package static let pattern = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes, or 256 with \"*\", of which it may have 16",
         pattern: ".+"
-    ) { text in
-        let stars = text.utf8.count { $0 == UInt8(ascii: "*") }
-        return !text.isEmpty && text.utf8.count <= (stars == 0 ? longest : 256) && stars <= 16
+    ) {
+        !$0.isEmpty && hasFewStars($0) && $0.utf8.count <= ($0.utf8.contains(UInt8(ascii: "*")) ? 256 : longest)
     }
+    /// Returns whether a pattern has at most 16 stars.
+    package static func hasFewStars(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: "*") } <= 16 }
     /// A token, a callback URL or a similar text.
     package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 1 << 15
