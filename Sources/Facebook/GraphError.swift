@@ -55,7 +55,8 @@ struct GraphError: Error, Sendable {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
 
-    /// The value of `WWW-Authenticate`.
+    /// The value of `WWW-Authenticate`, in which quotes of the message are escaped:
+    /// <https://github.com/tobilg/facebook-events-by-location-core/issues/30>.
     private var challenge: String {
         let name =
             switch (code, subcode, status) {
@@ -66,9 +67,9 @@ struct GraphError: Error, Sendable {
             default: "invalid_request"
             }
         let words = Place.shortened(message, to: 500).unicodeScalars.map { scalar in
-            scalar != "\"" && scalar != "\\" && (" "..."~").contains(scalar) ? Character(scalar) : "?"
+            scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : (" "..."~").contains(scalar) ? "\(scalar)" : "?"
         }
-        return "OAuth \"Facebook Platform\" \"\(name)\" \"\(String(words))\""
+        return "OAuth \"Facebook Platform\" \"\(name)\" \"\(words.joined())\""
     }
 }
 
@@ -109,7 +110,7 @@ extension GraphError {
         }
         return GraphError(
             message: "Unsupported \(method.lowercased()) request.\(object ?? "") \(documentation)", code: 100,
-            subcode: id == nil ? nil : 33, kind: .method, diagnosis: diagnosis)
+            subcode: 33, kind: .method, diagnosis: diagnosis)
     }
 
     /// Returns the error of an unknown name.

@@ -114,8 +114,8 @@ struct GoogleSignIn: PersonPagesFlow {
                 tables.put(
                     AuthorizationCode<GoogleGrant>(
                         text, grant: grant.key, client: client,
-                        // https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode
-                        redirectURI: request.relayOrigin == nil ? request.redirectURI : "postmessage",
+                        redirectURI: request.relayOrigin == nil
+                            ? request.redirectURI : GoogleProvider.popupRedirectURI,
                         challenge: request.challenge, expires: now + google.settings.codeLifetime,
                         usedBy: exchange.spentBy,
                         details: GoogleGrant.CodeDetails(

@@ -215,7 +215,7 @@ extension GoogleClient {
         let received = "redirect_uri \(Diagnosis.quote(uri))"
         switch scheme {
         case "http", "https": return nil
-        case "" where uri == "postmessage": return mismatch(uri)
+        case "" where uri == GoogleProvider.popupRedirectURI: return mismatch(uri)
         case "": return invalid(uri, "Missing scheme", "send an absolute URI: SCHEME:/PATH")
         // This URI names no origin.
         case "storagerelay": return mismatch(uri)
@@ -259,7 +259,8 @@ extension GoogleClient {
         return GoogleError(
             "redirect_uri_mismatch",
             "The redirect URI in the request, \(uri), can only be used by a Client ID for native application. It is not allowed "
-                + "for the WEB client type.", diagnosis)
+                + "for the WEB client type. You can create a Client ID for native application at "
+                + "https://console.developers.google.com/apis/credentials/oauthclient", diagnosis)
     }
 
     private func invalid(_ uri: String, _ reason: String, _ advice: String) -> GoogleError {
@@ -272,7 +273,7 @@ extension GoogleClient {
         let expected: String?
         let advice: String
         switch type {
-        case _ where uri == "postmessage" || uri.hasPrefix("storagerelay:"):
+        case _ where uri == GoogleProvider.popupRedirectURI || uri.hasPrefix("storagerelay:"):
             expected = nil
             advice =
                 "a pop-up is opened by Google's script, /gsi/client; without a browser, POST \(Endpoint.controlRoot)/google/authorizations "
@@ -332,6 +333,9 @@ extension GoogleProvider {
         "outOfBand", (nil, "2022-10-03"),
         summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",
         evidence: "https://developers.google.com/identity/protocols/oauth2/resources/oob-migration")
+
+    /// The redirect URI with which the code of a pop-up is redeemed.
+    static let popupRedirectURI = "postmessage"
 
     static func isOutOfBand(_ uri: String) -> Bool { uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob") }
 }

@@ -112,7 +112,7 @@ extension Transaction {
         let isPopup = app.id == server.id && app.type == .web
         put(
             AuthorizationCode<GoogleGrant>(
-                code, grant: grant.key, client: server.id, redirectURI: isPopup ? "postmessage" : nil,
+                code, grant: grant.key, client: server.id, redirectURI: isPopup ? GoogleProvider.popupRedirectURI : nil,
                 expires: now + lifetime, usedBy: usedBy,
                 details: GoogleGrant.CodeDetails(
                     token: GoogleGrant.TokenDetails(scopes: scopes, isOffline: true), givesRefreshToken: isFirst)))

@@ -143,8 +143,13 @@ extension GoogleProvider {
     /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none.
     /// Then the parameter is missing, empty, or one of the backend's own
     /// (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
-    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
+    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>). The code of a pop-up has `postmessage`, which
+    /// libraries send, or the origin of the page
+    /// (<https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
+        if authorized == GoogleProvider.popupRedirectURI {
+            return sent == authorized || sent.flatMap { JavaScriptOrigin($0) }.map { client.takes($0) } ?? false
+        }
         guard authorized == nil else { return sent == authorized }
         return (sent ?? "").isEmpty || client.takes(sent ?? "")
     }
@@ -164,7 +169,9 @@ extension GoogleProvider {
                 "redirect_uri_mismatch", "Bad Request",
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(request.redirectURI ?? ""))",
-                    expected: expected.map { Diagnosis.quote($0) } ?? "none, or one of the backend's own",
+                    expected: expected == GoogleProvider.popupRedirectURI
+                        ? "\"postmessage\", or the page's origin"
+                        : expected.map { Diagnosis.quote($0) } ?? "none, or one of the backend's own",
                     "send the one that began the sign-in"))
         case .codeVerifier:
             let code = exchange.world.read { $0.find(AuthorizationCode<GoogleGrant>.self, request.code) }

@@ -114,8 +114,8 @@ struct GraphErrorTests {
     @Test(
         "what isn't served, or not with this method, is refused in the Graph API's words, with codes that are numbers",
         arguments: [
-            ("GET", "/", 400, "100", "GraphMethodException", "Unsupported get request. Please read"),
-            ("GET", "/v22.0", 400, "100", "GraphMethodException", "Unsupported get request. Please read"),
+            ("GET", "/", 400, "100/33", "GraphMethodException", "Unsupported get request. Please read"),
+            ("GET", "/v22.0", 400, "100/33", "GraphMethodException", "Unsupported get request. Please read"),
             (
                 "GET", "/v22.0/999", 400, "100/33", "GraphMethodException",
                 "Unsupported get request. Object with ID '999' does not exist"
@@ -243,7 +243,7 @@ struct GraphErrorTests {
                 == "OAuth \"Facebook Platform\" \"invalid_code\" \"Invalid verification code format.\"")
         let hostile = try fixture.graph("/a%22%0D%0AX-Evil%3A%20b%C3%A9", ["access_token": fixture.token()])
         #expect(hostile.header("X-Evil") == nil)
-        #expect(hostile.header("WWW-Authenticate")?.hasSuffix("exist: a???X-Evil: b?\"") ?? false, "\(hostile)")
+        #expect(hostile.header("WWW-Authenticate")?.hasSuffix("exist: a\\\"??X-Evil: b?\"") ?? false, "\(hostile)")
     }
 
     // https://github.com/facebook/facebook-python-business-sdk/issues/528

@@ -129,7 +129,8 @@ struct AuthorizationErrorTests {
         try expectPage(
             ["redirect_uri": uri], "redirect_uri_mismatch",
             "The redirect URI in the request, \(uri), can only be used by a Client ID for native application. It is not allowed "
-                + "for the WEB client type.")
+                + "for the WEB client type. You can create a Client ID for native application at "
+                + "https://console.developers.google.com/apis/credentials/oauthclient")
         // https://github.com/simonw/google-drive-to-sqlite/issues/41
         try expectPage(
             ["redirect_uri": uri, "client_id": GoogleFixture.desktop], "invalid_request",

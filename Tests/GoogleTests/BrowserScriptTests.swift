@@ -7,7 +7,7 @@ import Testing
 /// Google's script for web pages, as far as no browser has to run it; `Tests/Browser/test_google_script.py` does.
 @Suite("Google: Identity Services")
 struct BrowserScriptTests {
-    private static let origin = "https://app.example"
+    static let origin = "https://app.example"
     let fixture: FirebaseFixture
 
     init() throws {
@@ -83,6 +83,22 @@ struct BrowserScriptTests {
                 "login_uri": "storagerelay://https/app.example?id=auth1",
             ])
         #expect(relay.text.contains("redirect_uri_mismatch"))
+    }
+
+    @Test(
+        "the code of a pop-up is redeemed with the page's origin, if the client has it",
+        arguments: [(BrowserScriptTests.origin, 200), ("https://other.example", 400)])
+    func popupOrigin(sent: String, status: Int) throws {
+        let signedIn = try fixture.client.post(
+            "\(FirebaseFixture.control)/google/authorizations",
+            json: ["client": "buttons", "serverClient": "buttons", "account": "ada"])
+        let answer = try fixture.client.post(
+            "/oauth2.googleapis.com/token",
+            form: [
+                "client_id": "buttons", "grant_type": "authorization_code", "redirect_uri": sent,
+                "code": signedIn["serverAuthCode"] ?? "",
+            ])
+        #expect(answer.status == status, "\(answer)")
     }
 
     @Test("One Tap's frame may stand in pages of the origin that asks, and in no other")
