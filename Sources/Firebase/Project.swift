@@ -203,7 +203,12 @@ struct MFA: SchemaObject {
 
 /// An administrator's changes to a project's settings, made at run time.
 struct ProjectSettings: Row {
-    static let table = Table<ProjectSettings>("firebase.projectSettings")
+    static let table = Table<ProjectSettings>("firebase.projectSettings", size: { $0.size })
+
+    /// The bytes of the settings' texts.
+    private var size: Int {
+        (domains ?? []).reduce(0) { $0 + $1.utf8.count } + (notification?.size ?? 0) + (others?.size ?? 0)
+    }
 
     let project: String
     var oneAccountPerEmail: Bool?

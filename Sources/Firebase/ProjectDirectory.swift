@@ -408,11 +408,24 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
+    /// Checks that the world may have more settings of projects and tenants.
+    func checkRoomForSettings(in world: World) throws(FirebaseError) {
+        let limit = world.budget.settingsBytesOfWorld
+        guard size(ProjectSettings.self) + size(Tenant.self) > limit else { return }
+        throw .quotaExceeded(
+            "Exceeded the size of settings.",
+            Diagnosis(
+                "a world has at most \(limit) bytes of settings of projects and tenants: shorten some, or reset the world"
+            ))
+    }
+
     func checkRoom(for count: Int = 1, in world: World) throws(FirebaseError) {
-        let limit = world.budget.usersOfWorld
-        guard self.count(User.self) > limit - count else { return }
+        let (limit, bytes) = (world.budget.usersOfWorld, world.budget.userBytesOfWorld)
+        guard self.count(User.self) > limit - count || size(User.self) > bytes else { return }
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
-            Diagnosis("a world has \(limit) users at most: delete some, or reset the world"))
+            Diagnosis(
+                "a world has at most \(limit) users, whose texts have at most \(bytes) bytes: delete some, or reset the world"
+            ))
     }
 }

@@ -254,7 +254,18 @@ extension User: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, rawId) }
     }
 
-    static let table = Table<User>("firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order)
+    static let table = Table<User>(
+        "firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order, size: { $0.size })
+
+    /// The bytes of the user's texts.
+    private var size: Int {
+        let texts = [
+            email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt, customClaims.text,
+        ]
+        let linked = links.flatMap { [$0.rawId, $0.displayName, $0.photoUrl, $0.email, $0.screenName] }
+        return (texts + linked + factors.map(\.displayName) + passkeys.flatMap { [$0.id, $0.name, $0.publicKey] })
+            .reduce(localId.utf8.count) { $0 + ($1?.utf8.count ?? 0) }
+    }
 
     var key: Key { Key(pool: pool, localId: localId) }
 

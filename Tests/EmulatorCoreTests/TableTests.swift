@@ -12,7 +12,8 @@ import Understudy
 struct TableTests {
     struct Note: Row, Equatable {
         static let table = Table<Note>(
-            "test.note", limit: 100, indexes: [byTopic, byTag], sortedBy: names, droppedAt: { $0.drop })
+            "test.note", limit: 100, indexes: [byTopic, byTag], sortedBy: names, droppedAt: { $0.drop },
+            size: { $0.key.utf8.count })
         static let byTopic = Index<Note, String>("topic") { $0.topic }
         static let byTag = Index<Note, String>("tag", each: { $0.tags })
         static let names = SortedIndex<Note>("names") { [$0.key] }
@@ -134,7 +135,7 @@ struct TableTests {
         }
         store.read { tables in
             let after = [String(describing: tables.all(Note.self)), String(describing: tables.all(Account.self))]
-            #expect(after == before)
+            #expect(after == before && tables.size(Note.self) == 4)
             #expect(TableTests.keys(tables.rows(Note.byTag, "t")) == "abcd")
             #expect(TableTests.keys(tables.rows(Note.byTopic, "x")) == "abcd")
             #expect(tables.rows(Note.names, limit: 9).map(\.text) == ["a", "b", "c", "d"])

@@ -133,13 +133,55 @@ struct RoomTests {
             let answer = try await call(path, body)
             #expect(answer.status == 429, "\(path): \(answer)")
             #expect(answer.text.contains("QUOTA_EXCEEDED : Exceeded the number of accounts."))
-            #expect(answer.diagnosis.contains("a world has 2 users at most"))
+            #expect(answer.diagnosis.contains("a world has at most 2 users"))
         }
         #expect(worlds.main.read { $0.count(User.self) } == 2)
         #expect(try await call("\(project):delete", #"{"localId":"a"}"#).status == 200)
         let tooMany = #"{"users":[{"localId":"c"},{"localId":"d"}]}"#
         #expect(try await call("\(project):batchCreate", tooMany).status == 429)
         #expect(try await call(project, #"{"localId":"c"}"#).status == 200)
+    }
+
+    @Test("a change is refused when the texts of a world's users would be too long; a shorter text makes room")
+    func userTexts() throws {
+        let seed = try Seed([], format: Providers.seedFormat)
+        let worlds = WorldRegistry(seed: seed, generator: .ofTests, budget: ProcessBudget(userBytesOfWorld: 1_000))
+        let world = worlds.main
+        var user = User(localId: "a", in: UserPool(project: "demo-app", tenant: nil), now: world.now)
+        func put(_ name: String?) throws {
+            user.displayName = name
+            let changed = user
+            try world.update { tables in
+                tables.put(changed)
+                try tables.checkRoom(for: 0, in: world)
+            }
+        }
+        try put(String(repeating: "x", count: 900))
+        #expect(throws: FirebaseError.self) { try put(String(repeating: "x", count: 1_000)) }
+        #expect(world.read { $0.size(User.self) } == 901)
+        try put(nil)
+        #expect(world.read { $0.size(User.self) } == 1)
+    }
+
+    @Test("settings of projects are refused when those of a world would be too long")
+    func settingsTexts() throws {
+        let seed = try Seed([], format: Providers.seedFormat)
+        let worlds = WorldRegistry(
+            seed: seed, generator: .ofTests, budget: ProcessBudget(settingsBytesOfWorld: 1_000))
+        let world = worlds.main
+        func put(_ project: String) throws {
+            var settings = ProjectSettings(project: project)
+            settings.domains = [String(repeating: "x", count: 600)]
+            let changed = settings
+            try world.update { tables in
+                tables.put(changed)
+                try tables.checkRoomForSettings(in: world)
+            }
+        }
+        try put("demo-one")
+        #expect(throws: FirebaseError.self) { try put("demo-two") }
+        #expect(world.read { $0.find(ProjectSettings.self, "demo-two") } == nil)
+        try put("demo-one")
     }
 }
 

@@ -23,6 +23,10 @@ package final class ProcessBudget: Sendable {
     package let projects = Allowance(limit: 20_000)
     /// The number of users that the Firebase projects of one world may have together.
     package let usersOfWorld: Int
+    /// The greatest number of bytes of these users' texts.
+    package let userBytesOfWorld: Int
+    /// The greatest number of bytes of the settings of all Firebase projects and tenants of one world.
+    package let settingsBytesOfWorld: Int
     package let notices: Notices
 
     /// - Parameters:
@@ -31,9 +35,12 @@ package final class ProcessBudget: Sendable {
     ///   - recordings: The store of recordings that daemons share.
     package init(
         recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,
+        userBytesOfWorld: Int = 512 << 20, settingsBytesOfWorld: Int = 64 << 20,
         recordings keeper: (any RecordingKeeper)? = nil, logger: Logger? = nil
     ) {
         self.usersOfWorld = usersOfWorld
+        self.userBytesOfWorld = userBytesOfWorld
+        self.settingsBytesOfWorld = settingsBytesOfWorld
         notices = Notices(logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() })
         recordings = RecordingStore(
             limit: recordingLimit, keepingRefusals: keepingRefusals, keeper: keeper, notices: notices)

@@ -4,7 +4,7 @@
 /// or in a sentence about it. So a number of 4 to 8 digits counts if it is a line of its own, and any code if its line,
 /// or the one before it, has a word such as "code".
 enum MailCodes {
-    private static let limit = (codes: 20, bytes: 256 << 10, line: 1_000)
+    private static let limit = (codes: 20, bytes: 64 << 10, line: 1_000)
 
     static func find(subject: String, text: String) -> [String] {
         let text = String(decoding: text.utf8.prefix(limit.bytes), as: UTF8.self)

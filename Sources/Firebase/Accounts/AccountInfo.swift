@@ -123,6 +123,7 @@ extension FirebaseProvider {
             // A new password ends every other session; the session that changed it continues with new tokens.
             if needsTokens { user.validSince = tables.now.wholeSecond }
             tables.put(user)
+            try tables.checkRoom(for: 0, in: call.exchange.world)
             return user
         }
         var diagnosis: Diagnosis?

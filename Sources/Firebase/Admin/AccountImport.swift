@@ -33,7 +33,8 @@ extension FirebaseProvider {
                     let user = try User(
                         importing: item, in: call.pool, now: tables.now,
                         from: call.isInEmulatorMode ? .emulator : .production, hashed: scheme, &tables.random)
-                    if tables.find(User.self, user.key) == nil { try tables.checkRoom(in: call.exchange.world) }
+                    let count = tables.find(User.self, user.key) == nil ? 1 : 0
+                    try tables.checkRoom(for: count, in: call.exchange.world)
                     try upload.put(user, &tables)
                 }
             } catch let error as FirebaseError {

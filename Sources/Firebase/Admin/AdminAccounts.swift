@@ -90,6 +90,7 @@ extension FirebaseProvider {
             guard var user = tables.user(localId, in: call.pool) else { throw FirebaseError.noUser(localId) }
             try change.apply(to: &user, &tables)
             tables.put(user)
+            try tables.checkRoom(for: 0, in: call.exchange.world)
             return user
         }
         return FirebaseAnswer(body: user.changed)

@@ -58,6 +58,8 @@ struct OtherSettings: Codable, Sendable {
     }
 
     var members: JSONObject { kept.object }
+    /// The bytes of the settings as JSON.
+    var size: Int { kept.text?.utf8.count ?? 0 }
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 

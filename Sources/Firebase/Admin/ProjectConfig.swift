@@ -154,6 +154,7 @@ extension FirebaseProvider {
                 fields: FirebaseProvider.otherFields, now: tables.now.textOfTimestamp)
             settings.others = others
             tables.put(settings)
+            try tables.checkRoomForSettings(in: call.exchange.world)
             return settings
         }
     }

@@ -26,6 +26,12 @@ struct NotificationSettings: Codable, Sendable {
     var callbackURI: String?
     var defaultLocale: String?
 
+    /// The bytes of the texts.
+    var size: Int {
+        let texts = templates.values.flatMap { template in Template.fields.map { template[keyPath: $0.place] } }
+        return (texts + [callbackURI, defaultLocale]).reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
+
     /// Returns the API's name of a template that can be changed.
     static func name(_ kind: OutOfBandCode.Kind) -> String? {
         switch kind {

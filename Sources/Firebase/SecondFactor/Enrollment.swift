@@ -87,6 +87,7 @@ extension FirebaseProvider {
                 enrolledAt: tables.now, usedStep: enrolled.step)
             user.factors.append(factor)
             tables.put(user)
+            try tables.checkRoom(for: 0, in: call.exchange.world)
             return (user, factor)
         }
         let use = SecondFactorUse(claim: factor.claim, id: factor.id)

@@ -5,7 +5,7 @@ import Worlds
 /// A tenant: a separate set of users in a project, with its sign-in methods.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct Tenant: Row {
-    static let table = Table<Tenant>("firebase.tenant", sortedBy: order)
+    static let table = Table<Tenant>("firebase.tenant", sortedBy: order, size: { $0.others.size })
     static let order = SortedIndex<Tenant>("order") { [place(of: $0.project) + $0.id] }
 
     fileprivate(set) var project: String

@@ -41,7 +41,10 @@ extension FirebaseProvider {
         try tenant.change(call, UpdateMask(""), now: call.exchange.world.now)
         try call.exchange.admit(call.project, tenant: tenant.id)
         let made = tenant
-        try call.update { $0.put(made) }
+        try call.update { tables in
+            tables.put(made)
+            try tables.checkRoomForSettings(in: call.exchange.world)
+        }
         return answer(made, call)
     }
 
@@ -71,6 +74,7 @@ extension FirebaseProvider {
             }
             try tenant.change(call, UpdateMask(call.exchange), now: tables.now)
             tables.put(tenant)
+            try tables.checkRoomForSettings(in: call.exchange.world)
             return tenant
         }
         return answer(changed, call)

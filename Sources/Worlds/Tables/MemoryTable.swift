@@ -44,6 +44,8 @@ final class MemoryTable {
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
     var byKey: [String: Int32] = [:]
+    /// The bytes of the rows that aren't seeded, if the table's declaration says how they are counted.
+    private(set) var size = 0
     var first: Int32 = -1
     var last: Int32 = -1
     /// The indexes, updated with every change; a table of seeded rows has none of these.
@@ -367,6 +369,7 @@ extension MemoryTable {
         }
         slots[Int(slot)].row = row
         byKey[row.key] = slot
+        resize(by: row)
         if !isUndoing { for index in indexes { index.insert(row, slot) } }
         sort(row) { $0.insert($1, slot) }
         schedule(row, slot)
@@ -374,6 +377,7 @@ extension MemoryTable {
     }
 
     func vacate(_ slot: Int32, _ row: StoredRow) {
+        resize(from: row)
         if !isUndoing { for index in indexes { index.remove(row, slot) } }
         sort(row) { $0.remove($1, slot) }
         byKey[row.key] = nil
@@ -382,10 +386,16 @@ extension MemoryTable {
     }
 
     func replace(_ old: StoredRow, by row: StoredRow, in slot: Int32) {
+        resize(from: old, by: row)
         if !isUndoing { for index in indexes { index.replace(old, by: row, slot) } }
         resort(old, by: row, slot)
         slots[Int(slot)].row = row
         schedule(row, slot)
+    }
+
+    private func resize(from old: StoredRow? = nil, by row: StoredRow? = nil) {
+        guard let bytes = rules.size else { return }
+        size += (row.map(bytes) ?? 0) - (old.map(bytes) ?? 0)
     }
 
     /// Updates the sorted texts of a row that was changed.
@@ -448,7 +458,7 @@ extension MemoryTable {
             slot = slots[Int(slot)].next
         }
         let replacing = hidden.filter { $0.value >= 0 }.compactMap { place in row(place.value).map { (place.key, $0) } }
-        (slots, free, byKey, first, last) = ([], [], [:], -1, -1)
+        (slots, free, byKey, first, last, size) = ([], [], [:], -1, -1, 0)
         sorted.withLock { $0 = nil }
         expiries = ExpiryQueue()
         for index in indexes { index.removeAll() }

@@ -129,6 +129,8 @@ package final class MemoryTables: @unchecked Sendable {
 
     package func count<R: Row>(_ type: R.Type) -> Int { table(type).count }
 
+    package func size<R: Row>(_ type: R.Type) -> Int { table(type).size }
+
     package func rows<R: Row>(_ type: R.Type, after: R.Key?, limit: Int) -> [R] {
         table(type).rows(after: after?.keyText, limit: limit).map { $0.row(type) }
     }

@@ -23,17 +23,20 @@ package struct Table<R: Row>: Sendable {
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
+    let size: (@Sendable (R) -> Int)?
 
-    /// `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never.
+    /// `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never. `size` returns
+    /// the bytes of a row, for tables with a limit to the size of all rows.
     package init(
         _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
-        droppedAt: (@Sendable (R) -> Instant?)? = nil
+        droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
     ) {
         self.name = name
         self.limit = limit
         self.indexes = indexes
         self.order = order
         self.droppedAt = droppedAt
+        self.size = size
     }
 }
 
@@ -143,6 +146,7 @@ struct StoredRowRules {
     let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
+    let size: ((StoredRow) -> Int)?
     /// Encodes a row as JSON.
     let encode: (StoredRow, StoredCoder) throws(StoreFailure) -> String
     let decode: (String, StoredCoder) throws(StoreFailure) -> StoredRow
@@ -154,6 +158,7 @@ struct StoredRowRules {
         indexes = table.indexes.map { (id: ObjectIdentifier($0), values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
+        size = table.size.map { size in { size($0.row(R.self)) } }
         encode = { row, coder throws(StoreFailure) in try coder.encode(row.row(R.self)) }
         decode = { text, coder throws(StoreFailure) in Stored(try coder.decode(R.self, from: text)) }
     }

@@ -22,6 +22,9 @@ extension TableReading where Self: ~Copyable {
 
     package func count<R: Row>(_ type: R.Type) -> Int { tables.count(type) }
 
+    /// Returns the bytes of all rows that aren't a seed's, as `Table.size` counts them.
+    package func size<R: Row>(_ type: R.Type) -> Int { tables.size(type) }
+
     /// Returns the row that was added first.
     package func first<R: Row>(_ type: R.Type) -> R? { tables.rows(type, after: nil, limit: 1).first }
 
